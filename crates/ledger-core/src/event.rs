@@ -1,12 +1,15 @@
 //! Events: what the ledger remembers, as types.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::edit::LineEdit;
+use crate::id::{EventId, SnapshotId};
 use crate::path::TreePath;
+use crate::time::Timestamp;
 
 /// Who made a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -229,7 +232,271 @@ pub enum Change {
     /// By lines, held in the row.
     Lines(LineEdit),
     /// By lines too large for a row: the object holds the JSON of the line operations.
-    LinesObject(Digest),
-    /// To the object that has the digest of the file after.
-    Content,
+    LinesObject(ObjectRef),
+    /// To the bytes of an object, whose digest is that of the file after.
+    Content(ObjectRef),
+}
+
+/// An object that a row refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectRef {
+    /// Digest of its bytes.
+    pub hash: Digest,
+    /// Number of its bytes, before compression.
+    pub bytes: u64,
+}
+
+impl FileEdit {
+    /// The names that it touches: the old one of a rename first.
+    pub fn paths(&self) -> impl Iterator<Item = &TreePath> {
+        self.from.iter().chain([&self.path])
+    }
+
+    /// Bytes put in and taken out, which is what the volume trigger of snapshots adds up.
+    pub fn volume(&self) -> u64 {
+        match &self.change {
+            Change::None => 0,
+            Change::Lines(edit) => (edit.inserted_bytes() + edit.deleted_bytes()) as u64,
+            Change::LinesObject(object) | Change::Content(object) => object.bytes,
+        }
+    }
+}
+
+/// A summary of a change that is not one of lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactImpact {
+    /// The file.
+    pub path: TreePath,
+    /// Bytes of the file after, less those before.
+    pub bytes_changed: i64,
+    /// Digest before.
+    pub hash_before: Option<Digest>,
+    /// Digest after.
+    pub hash_after: Option<Digest>,
+    /// In words.
+    pub summary: String,
+}
+
+/// What a `checkpoint` did to a bookmark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BookmarkOp {
+    /// The kind of change.
+    pub op: BookmarkVerb,
+    /// The bookmark.
+    pub name: String,
+    /// What it names from now on; absent when it was removed.
+    pub target: Option<String>,
+    /// What it named before (for a rename: its old name).
+    pub was: Option<String>,
+    /// Whether it is locked from now on.
+    pub locked: bool,
+}
+
+word_enum!(
+    /// The kinds of change to a bookmark.
+    BookmarkVerb {
+        /// Made.
+        Add = "add",
+        /// Removed.
+        Remove = "remove",
+        /// Given another name.
+        Rename = "rename",
+        /// Given another target.
+        Move = "move",
+        /// Locked.
+        Lock = "lock",
+        /// Unlocked.
+        Unlock = "unlock",
+    }
+);
+
+/// The snapshot that a `snapshot_create` row brings, and the digests that make it trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotNote {
+    /// The event whose tree it holds.
+    pub base_event_id: EventId,
+    /// Digest of the manifest file.
+    pub manifest: Digest,
+    /// Digest of the archive's path index, which holds a digest of each frame.
+    pub index: Digest,
+    /// Bytes of archive and manifest together.
+    pub bytes: u64,
+    /// What made it due.
+    pub reason: String,
+}
+
+/// Where a `rewind` came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RewindNote {
+    /// Where the workspace stood before.
+    pub from: EventId,
+}
+
+/// Name and version of the format, on the first row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Format {
+    /// Always `bench-ledger`.
+    pub name: String,
+    /// Version: this library reads and writes 1.
+    pub version: u32,
+}
+
+/// What an event says, apart from its place in the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    /// Who did it.
+    pub author: Author,
+    /// What was done.
+    pub action: Action,
+    /// The branch that it is on; a `branch` or `rewind` event opens it.
+    pub branch: String,
+    /// The run that it happened in.
+    pub run_id: Option<String>,
+    /// Whether a patch file is made for it; its name follows from the event's id.
+    pub patch: bool,
+    /// Lines that it changed, counted from 1: at most [`AFFECTED_LINES_MAX`] of them.
+    pub affected_lines: Vec<u32>,
+    /// First and last of those lines, where there are more.
+    pub affected_range: Option<[u32; 2]>,
+    /// The block that it fell in.
+    pub semantic_block: Option<SemanticBlock>,
+    /// Why the block is only a line range, where it could have been more.
+    pub semantic_warning: Option<String>,
+    /// Why it was done.
+    pub rationale: Option<String>,
+    /// Files under `results/artifacts/` that belong to it, relative to the root.
+    pub artifacts: Vec<String>,
+    /// Digest of each of those files.
+    pub artifact_digests: BTreeMap<String, Digest>,
+    /// The snapshot that it made or is about.
+    pub snapshot_ref: Option<SnapshotId>,
+    /// The bookmark that it is about.
+    pub bookmark: Option<String>,
+    /// The operation that it is part of.
+    pub operation_id: Option<String>,
+    /// How much it concerns.
+    pub action_scope: ActionScope,
+    /// How its change is shown.
+    pub diff_mode: DiffMode,
+    /// What it did to files: one, or none.
+    pub edits: Vec<FileEdit>,
+    /// Whether the working tree holds this change. On a draft: whether it does if the workspace
+    /// stands right before it; the log decides.
+    pub in_workspace: bool,
+    /// The semantic boundary that it is, if any.
+    pub boundary: Option<String>,
+    /// On a `checkpoint`.
+    pub bookmark_op: Option<BookmarkOp>,
+    /// On a `snapshot_create`.
+    pub snapshot: Option<SnapshotNote>,
+    /// On a `rewind`.
+    pub rewind: Option<RewindNote>,
+    /// For files that are not text.
+    pub artifact_impacts: Vec<ArtifactImpact>,
+    /// When the change was made, where that is not when it was recorded.
+    pub authored_at: Option<Timestamp>,
+}
+
+/// Longest list of affected lines; what is longer has a range too.
+pub const AFFECTED_LINES_MAX: usize = 1000;
+
+impl Body {
+    /// A body that says who did what on which branch, and nothing else yet.
+    pub fn new(author: Author, action: Action, branch: impl Into<String>) -> Self {
+        Body {
+            author,
+            action,
+            branch: branch.into(),
+            run_id: None,
+            patch: false,
+            affected_lines: Vec::new(),
+            affected_range: None,
+            semantic_block: None,
+            semantic_warning: None,
+            rationale: None,
+            artifacts: Vec::new(),
+            artifact_digests: BTreeMap::new(),
+            snapshot_ref: None,
+            bookmark: None,
+            operation_id: None,
+            action_scope: ActionScope::Project,
+            diff_mode: DiffMode::Unified,
+            edits: Vec::new(),
+            in_workspace: true,
+            boundary: None,
+            bookmark_op: None,
+            snapshot: None,
+            rewind: None,
+            artifact_impacts: Vec::new(),
+            authored_at: None,
+        }
+    }
+
+    /// Whether it changes any file.
+    pub fn changes_files(&self) -> bool {
+        !self.edits.is_empty()
+    }
+
+    /// Whether it changes, makes, deletes or renames the file `path`.
+    pub fn touches(&self, path: &TreePath) -> bool {
+        self.edits.iter().any(|edit| edit.paths().any(|p| p == path))
+    }
+}
+
+/// An event: what it says, and its place in the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its id: dense, and in file order.
+    pub id: EventId,
+    /// When it was recorded; never before the event above it.
+    pub ts: Timestamp,
+    /// What the clock said then, where it had gone back.
+    pub clock: Option<Timestamp>,
+    /// The event that it builds on; absent for the first.
+    pub parent: Option<EventId>,
+    /// Byte offset of the parent's row.
+    pub parent_at: Option<u64>,
+    /// The newest snapshot on its own line of parents.
+    pub base_snapshot: Option<SnapshotId>,
+    /// Its place among the rows that were written together.
+    pub batch: BatchPlace,
+    /// The idempotency key of its batch.
+    pub key: Option<String>,
+    /// On the first row of a batch with a key: digest of what was asked for.
+    pub key_digest: Option<Digest>,
+    /// On the first row of the ledger.
+    pub format: Option<Format>,
+    /// The hash of the row above; absent for the first.
+    pub prev: Option<Digest>,
+    /// The hash of this row.
+    pub hash: Digest,
+    /// What it says.
+    pub body: Body,
+}
+
+impl Event {
+    /// When the change was made: `authored_at` where there is one, else when it was recorded.
+    pub fn made_at(&self) -> Timestamp {
+        self.body.authored_at.unwrap_or(self.ts)
+    }
+}
+
+/// The place of a row among `n` rows that count together, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchPlace {
+    /// This row.
+    pub i: u64,
+    /// Rows in all.
+    pub n: u64,
+}
+
+impl BatchPlace {
+    /// The place of a row that was written alone.
+    pub const ALONE: BatchPlace = BatchPlace { i: 1, n: 1 };
+
+    /// Whether the batch ends with this row.
+    pub fn is_last(self) -> bool {
+        self.i == self.n
+    }
 }

@@ -99,6 +99,15 @@ impl StorageError {
         StorageError { op, path, source }
     }
 
+    /// The same error again; an [`io::Error`] cannot be cloned.
+    pub(crate) fn for_another(&self) -> Self {
+        let source = match self.source.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(self.source.kind(), self.source.to_string()),
+        };
+        StorageError::new(self.op, &self.path, source)
+    }
+
     /// The system's kind of error.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
