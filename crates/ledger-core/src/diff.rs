@@ -6,11 +6,13 @@
 
 mod bounded;
 mod lines;
+mod unified;
 
 use std::ops::Range;
 
-pub(crate) use lines::{count_lines, end_of_lines, is_terminated, split_lines};
 pub use lines::Lines;
+pub(crate) use lines::{count_lines, end_of_lines, is_terminated, split_lines};
+pub use unified::{DiffLine, LineKind, UnifiedHunk};
 
 /// The longest content that counts as text, in bytes.
 pub const TEXT_MAX: usize = 16 << 20;
@@ -174,7 +176,7 @@ impl<'a> TextDiff<'a> {
     }
 
     /// The old text.
-    pub fn old(&self) -> &Lines<'a> {
+    pub fn old_text(&self) -> &Lines<'a> {
         &self.old
     }
 

@@ -95,9 +95,14 @@ impl LineEdit {
         let mut ops = Vec::with_capacity(diff.hunks().len() * 3);
         let mut line = 0;
         for hunk in diff.hunks() {
-            let deleted = diff.old().range(hunk.old.clone()).unwrap_or_default();
+            let deleted = diff.old_text().range(hunk.old.clone()).unwrap_or_default();
             let inserted = diff.new_text().range(hunk.new.clone()).unwrap_or_default();
-            push_hunk(&mut ops, u64::from(hunk.old.start - line), deleted, inserted);
+            push_hunk(
+                &mut ops,
+                u64::from(hunk.old.start - line),
+                deleted,
+                inserted,
+            );
             line = hunk.old.end;
         }
         LineEdit { ops }

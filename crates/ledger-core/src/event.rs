@@ -440,7 +440,9 @@ impl Body {
 
     /// Whether it changes, makes, deletes or renames the file `path`.
     pub fn touches(&self, path: &TreePath) -> bool {
-        self.edits.iter().any(|edit| edit.paths().any(|p| p == path))
+        self.edits
+            .iter()
+            .any(|edit| edit.paths().any(|p| p == path))
     }
 }
 

@@ -70,11 +70,19 @@ pub fn manifest(id: SnapshotId) -> TreePath {
 /// The object that has this digest.
 pub fn object(hash: &Digest) -> TreePath {
     let hex = hash.hex();
-    path(format!(".user/ledger/objects/{}/{}.zst", &hex[..2], &hex[2..]))
+    path(format!(
+        ".user/ledger/objects/{}/{}.zst",
+        &hex[..2],
+        &hex[2..]
+    ))
 }
 
 /// Where a tail that was cut at `offset` is kept; `copy` counts those of one offset.
 pub fn torn(offset: u64, copy: u32) -> TreePath {
-    let suffix = if copy == 0 { String::new() } else { format!("-{copy}") };
+    let suffix = if copy == 0 {
+        String::new()
+    } else {
+        format!("-{copy}")
+    };
     path(format!(".user/ledger/events.jsonl.torn-{offset}{suffix}"))
 }

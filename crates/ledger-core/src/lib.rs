@@ -9,6 +9,7 @@ mod id;
 pub mod layout;
 pub mod log;
 pub mod objects;
+pub mod patch;
 mod path;
 pub mod refs;
 pub mod storage;

@@ -29,9 +29,7 @@ pub use view::{Ancestors, Damage, ReadError, Row, View};
 
 use crate::layout;
 use crate::path::TreePath;
-use crate::storage::{
-    Durability, OpenMode, PRIVATE_DIR, PRIVATE_FILE, Storage, create_dirs,
-};
+use crate::storage::{Durability, OpenMode, PRIVATE_DIR, PRIVATE_FILE, Storage, create_dirs};
 use crate::time::{Clock, Ids};
 use append::Writer;
 
@@ -56,7 +54,9 @@ pub struct Seams {
 
 impl std::fmt::Debug for Seams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Seams").field("lock_timeout", &self.lock_timeout).finish_non_exhaustive()
+        f.debug_struct("Seams")
+            .field("lock_timeout", &self.lock_timeout)
+            .finish_non_exhaustive()
     }
 }
 
@@ -124,10 +124,17 @@ impl Log {
     ) -> Result<Self, E> {
         let storage = seams.storage.as_ref();
         let prepare = || -> Result<(Lock, View, Writer), AppendError> {
-            create_dirs(storage, &layout::ledger_dir(), PRIVATE_DIR, Durability::Durable)?;
+            create_dirs(
+                storage,
+                &layout::ledger_dir(),
+                PRIVATE_DIR,
+                Durability::Durable,
+            )?;
             let lock = take_lock(&seams)?;
             for path in [layout::worktree_lock(), layout::tip(), layout::events()] {
-                storage.open(&path, OpenMode::Create(PRIVATE_FILE))?.sync()?;
+                storage
+                    .open(&path, OpenMode::Create(PRIVATE_FILE))?
+                    .sync()?;
             }
             storage.sync_dir(&layout::ledger_dir())?;
             let writer = Writer::create(&seams)?;
@@ -175,7 +182,10 @@ impl Log {
 
     /// Records a batch. Its rows are durable when it returns; it counts whole or not at all.
     pub fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
-        let ticket = Arc::new(Ticket { batch, outcome: Mutex::new(None) });
+        let ticket = Arc::new(Ticket {
+            batch,
+            outcome: Mutex::new(None),
+        });
         let mut queue = locked(&self.queue);
         queue.waiting.push(Arc::clone(&ticket));
         loop {
@@ -192,7 +202,10 @@ impl Log {
                 queue = locked(&self.queue);
                 continue;
             }
-            queue = self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self
+                .turn
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -205,7 +218,10 @@ impl Log {
     ) -> Result<Appended, E> {
         let mut queue = locked(&self.queue);
         while queue.busy {
-            queue = self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self
+                .turn
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         queue.busy = true;
         drop(queue);
@@ -213,7 +229,10 @@ impl Log {
         self.with_writer(|writer| {
             let batch = make(writer.view())?;
             let mut results = writer.commit(&self.seams, &[&batch]);
-            results.pop().unwrap_or(Err(AppendError::Poisoned)).map_err(E::from)
+            results
+                .pop()
+                .unwrap_or(Err(AppendError::Poisoned))
+                .map_err(E::from)
         })
     }
 
@@ -292,4 +311,3 @@ fn take_lock(seams: &Seams) -> Result<Lock, AppendError> {
     )?;
     Ok(lock)
 }
-

@@ -36,7 +36,10 @@ pub enum ObjectError {
 /// Keeps `bytes` as an object; durable when it returns.
 pub fn put(storage: &dyn Storage, bytes: &[u8], token: u64) -> Result<ObjectRef, StorageError> {
     let hash = Digest::of(bytes);
-    let object = ObjectRef { hash, bytes: bytes.len() as u64 };
+    let object = ObjectRef {
+        hash,
+        bytes: bytes.len() as u64,
+    };
     let path = layout::object(&hash);
     // What is there already may be from a writer that was killed before it was durable: an object is
     // only taken for kept when it reads back right, and is then synced once more.
@@ -46,8 +49,8 @@ pub fn put(storage: &dyn Storage, bytes: &[u8], token: u64) -> Result<ObjectRef,
         return Ok(object);
     }
     create_dirs(storage, &path.parent(), PRIVATE_DIR, Durability::Durable)?;
-    let compressed = compress(bytes)
-        .map_err(|source| StorageError::new("compress", &path, source))?;
+    let compressed =
+        compress(bytes).map_err(|source| StorageError::new("compress", &path, source))?;
     let staged = temporary_name(&path, token);
     let written = write_new(storage, &staged, &compressed, Durability::Durable)
         .and_then(|()| storage.rename(&staged, &path, RenameMode::Replace));
@@ -70,7 +73,10 @@ fn compress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
 
 /// Reads an object, checked against its digest; never decodes more bytes than it should have.
 pub fn get(storage: &dyn Storage, object: ObjectRef) -> Result<Vec<u8>, ObjectError> {
-    let damaged = |why: String| ObjectError::Damaged { hash: object.hash, why };
+    let damaged = |why: String| ObjectError::Damaged {
+        hash: object.hash,
+        why,
+    };
     if object.bytes > OBJECT_MAX {
         return Err(damaged(format!("it would have {} bytes", object.bytes)));
     }

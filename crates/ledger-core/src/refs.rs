@@ -60,7 +60,9 @@ pub fn resolve(view: &View, current: &str, text: &str) -> Result<Point, RefError
     };
     let back: u64 = match back {
         "" => 1,
-        digits => digits.parse().map_err(|_| RefError::NotANumber(text.to_owned()))?,
+        digits => digits
+            .parse()
+            .map_err(|_| RefError::NotANumber(text.to_owned()))?,
     };
     let base = resolve(view, current, base)?;
     let mut event = base.event;
@@ -72,28 +74,49 @@ pub fn resolve(view: &View, current: &str, text: &str) -> Result<Point, RefError
             Some(parent) => parent,
             None => {
                 let text = text.to_owned();
-                return Err(RefError::TooFarBack { text, base: base.event, ancestors: walked });
+                return Err(RefError::TooFarBack {
+                    text,
+                    base: base.event,
+                    ancestors: walked,
+                });
             }
         };
     }
-    Ok(Point { event, snapshot: None })
+    Ok(Point {
+        event,
+        snapshot: None,
+    })
 }
 
 fn resolve_base(view: &View, current: &str, text: &str) -> Result<Point, RefError> {
     let unknown = || RefError::Unknown(text.to_owned());
-    let event = |event| Point { event, snapshot: None };
+    let event = |event| Point {
+        event,
+        snapshot: None,
+    };
     let name = if text == "@" { current } else { text };
     if let Some(head) = view.heads().branches.get(name) {
         return Ok(event(head.tip));
     }
-    let target = view.heads().bookmarks.get(name).map_or(name, |bookmark| bookmark.target.as_str());
+    let target = view
+        .heads()
+        .bookmarks
+        .get(name)
+        .map_or(name, |bookmark| bookmark.target.as_str());
     if let Ok(id) = EventId::from_str(target) {
-        return if id <= view.last() { Ok(event(id)) } else { Err(unknown()) };
+        return if id <= view.last() {
+            Ok(event(id))
+        } else {
+            Err(unknown())
+        };
     }
     if let Ok(id) = SnapshotId::from_str(target) {
         let row = view.snapshot_event(id)?.ok_or_else(unknown)?;
         let note = row.event.body.snapshot.ok_or_else(unknown)?;
-        return Ok(Point { event: note.base_event_id, snapshot: Some(id) });
+        return Ok(Point {
+            event: note.base_event_id,
+            snapshot: Some(id),
+        });
     }
     match target.strip_prefix(GIT_PREFIX) {
         Some(sha) => Ok(event(commit(view, text, sha)?)),
@@ -111,7 +134,10 @@ fn commit(view: &View, text: &str, sha: &str) -> Result<EventId, RefError> {
     }
     let prefix = format!("{GIT_PREFIX}{}", sha.to_ascii_lowercase());
     let mut found: Option<(EventId, String)> = None;
-    for row in view.history(Query { operation_prefix: Some(prefix), ..Query::default() }) {
+    for row in view.history(Query {
+        operation_prefix: Some(prefix),
+        ..Query::default()
+    }) {
         let event = row?.event;
         let operation = event.body.operation_id.unwrap_or_default();
         match &found {
@@ -123,7 +149,11 @@ fn commit(view: &View, text: &str, sha: &str) -> Result<EventId, RefError> {
             }
             Some((_, first)) if *first != operation => {
                 let (text, first) = (text.to_owned(), first.clone());
-                return Err(RefError::Ambiguous { text, first, second: operation });
+                return Err(RefError::Ambiguous {
+                    text,
+                    first,
+                    second: operation,
+                });
             }
             Some(_) => {}
         }

@@ -173,8 +173,14 @@ impl<'a> Edit<'a> {
 
     fn into_domain(self) -> Result<FileEdit, RowFault> {
         let mode_before = self.mode_before.unwrap_or(self.mode);
-        let before = self.hash_before.map(|hash| FileState { mode: mode_before, hash });
-        let after = self.hash_after.map(|hash| FileState { mode: self.mode, hash });
+        let before = self.hash_before.map(|hash| FileState {
+            mode: mode_before,
+            hash,
+        });
+        let after = self.hash_after.map(|hash| FileState {
+            mode: self.mode,
+            hash,
+        });
         if before.is_none() && after.is_none() {
             return Err(malformed("an edit has no state before or after"));
         }
@@ -183,14 +189,24 @@ impl<'a> Edit<'a> {
             (Some(lines), None, None) => Change::Lines(lines.into_owned()),
             (None, Some(object), None) => Change::LinesObject(object),
             (None, None, Some(object)) => Change::Content(object),
-            _ => return Err(malformed("an edit has more than one of lines, lines_object, object")),
+            _ => {
+                return Err(malformed(
+                    "an edit has more than one of lines, lines_object, object",
+                ));
+            }
         };
         if let Change::Content(object) = &change
             && after.is_none_or(|state| state.hash != object.hash)
         {
             return Err(malformed("an edit's object is not its content after"));
         }
-        Ok(FileEdit { path: self.path, from: self.from, before, after, change })
+        Ok(FileEdit {
+            path: self.path,
+            from: self.from,
+            before,
+            after,
+            change,
+        })
     }
 }
 
@@ -215,7 +231,12 @@ pub fn encode(event: &Event, line: &mut Vec<u8>) -> Result<Digest, RowFault> {
         branch: Cow::Borrowed(&body.branch),
         run_id: text(&body.run_id),
         parent_event_id: event.parent,
-        files: body.edits.iter().flat_map(FileEdit::paths).cloned().collect(),
+        files: body
+            .edits
+            .iter()
+            .flat_map(FileEdit::paths)
+            .cloned()
+            .collect(),
         diff_path: body.patch.then(|| diff_path(event.id)),
         affected_lines: Cow::Borrowed(&body.affected_lines),
         semantic_block: body.semantic_block.as_ref().map(Cow::Borrowed),
@@ -226,7 +247,11 @@ pub fn encode(event: &Event, line: &mut Vec<u8>) -> Result<Digest, RowFault> {
         operation_id: text(&body.operation_id),
         action_scope: Cow::Borrowed(&body.action_scope),
         diff_mode: Cow::Borrowed(&body.diff_mode),
-        edits: body.edits.iter().map(Edit::from_domain).collect::<Result<_, _>>()?,
+        edits: body
+            .edits
+            .iter()
+            .map(Edit::from_domain)
+            .collect::<Result<_, _>>()?,
         batch: (event.batch != BatchPlace::ALONE).then_some(event.batch),
         parent_at: event.parent_at,
         base_snapshot: event.base_snapshot,
@@ -273,7 +298,10 @@ pub fn check_hash(line: &[u8]) -> Result<Digest, RowFault> {
     if actual == digest {
         Ok(digest)
     } else {
-        Err(RowFault::WrongHash { expected: digest, actual })
+        Err(RowFault::WrongHash {
+            expected: digest,
+            actual,
+        })
     }
 }
 
@@ -286,7 +314,11 @@ pub fn link(line: &[u8]) -> Result<Link, RowFault> {
 pub fn decode(line: &[u8], hash: Digest) -> Result<Event, RowFault> {
     let row: Row<'_> =
         serde_json::from_slice(line).map_err(|error| RowFault::Malformed(error.to_string()))?;
-    let edits = row.edits.into_iter().map(Edit::into_domain).collect::<Result<Vec<_>, _>>()?;
+    let edits = row
+        .edits
+        .into_iter()
+        .map(Edit::into_domain)
+        .collect::<Result<Vec<_>, _>>()?;
     Ok(Event {
         id: row.id,
         ts: row.ts,
@@ -358,6 +390,8 @@ impl Formatter for SafeText {
 /// The JSON of a value, written as rows are: safe to show.
 pub fn safe_json<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut bytes = Vec::new();
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, SafeText))?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(
+        &mut bytes, SafeText,
+    ))?;
     Ok(bytes)
 }

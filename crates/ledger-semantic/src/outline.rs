@@ -127,13 +127,19 @@ fn parse(
     let source = Source::new(text).ok_or(Warning::TooLarge)?;
     let tree = syntax::parse(language, &source, clock)?;
     let lines = source.lines();
-    let blocks = match language {
+    Ok(match language {
         Language::Python => {
             let root = Builder::new(Kind::Module, &path.to_string(), lines);
-            python::outline(&tree, &source, root)
+            let errors = Errors::of(&tree, python::stands_alone);
+            (python::outline(&tree, &source, root), errors)
         }
-        Language::Yaml => selectors::outline(&tree, &source, Builder::new(Kind::YamlPath, "", lines)),
-        Language::Json => selectors::outline(&tree, &source, Builder::new(Kind::JsonPath, "", lines)),
-    };
-    Ok((blocks, Errors::of(&tree)))
+        Language::Yaml => {
+            let root = Builder::new(Kind::YamlPath, "", lines);
+            (selectors::outline(&tree, &source, root), Errors::of(&tree, |_| false))
+        }
+        Language::Json => {
+            let root = Builder::new(Kind::JsonPath, "", lines);
+            (selectors::outline(&tree, &source, root), Errors::of(&tree, |_| false))
+        }
+    })
 }

@@ -11,6 +11,7 @@ use crate::syntax::{first_line, last_line};
 
 /// A node that the walk is inside of.
 struct Inside {
+    is_error: bool,
     /// Its first line.
     first: u32,
     /// First line of the block that it opened, if it did.
@@ -25,7 +26,7 @@ pub(crate) fn outline(tree: &Tree, source: &Source<'_>, mut blocks: Builder) -> 
     let mut inside: Vec<Inside> = Vec::new();
     loop {
         let node = cursor.node();
-        if holds_statements(node) {
+        if holds_statements(node) && is_placed(node, &inside) {
             let first = first_line(node);
             let opened = open(node, source, &mut blocks).then(|| {
                 // Decorators stand beside the definition, in a node around both.
@@ -33,7 +34,12 @@ pub(crate) fn outline(tree: &Tree, source: &Source<'_>, mut blocks: Builder) -> 
                 decorated.map_or(first, |around| around.first)
             });
             if cursor.goto_first_child() {
-                inside.push(Inside { first, opened, last: first });
+                inside.push(Inside {
+                    is_error: node.is_error(),
+                    first,
+                    opened,
+                    last: first,
+                });
                 continue;
             }
             if let Some(first) = opened {
@@ -73,6 +79,20 @@ fn open(node: Node<'_>, source: &Source<'_>, blocks: &mut Builder) -> bool {
     };
     blocks.open(kind, name);
     true
+}
+
+/// Whether a child of an error is a statement of the module, whatever went wrong before it: nothing
+/// else that is a statement begins in the first column.
+pub(crate) fn stands_alone(node: Node<'_>) -> bool {
+    node.start_position().column == 0 && is_content(node) && !node.is_error()
+}
+
+/// Whether it is known what a node is in. Within errors only statements of the module are.
+fn is_placed(node: Node<'_>, inside: &[Inside]) -> bool {
+    match inside {
+        [.., around] if around.is_error => stands_alone(node),
+        _ => !node.is_error() || inside.len() <= 1,
+    }
 }
 
 /// Whether there may be definitions below. Expressions hold none, and are not looked into.

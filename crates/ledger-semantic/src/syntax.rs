@@ -43,27 +43,66 @@ pub(crate) fn parse(
         .ok_or(Warning::TimedOut)
 }
 
-/// The lines that syntax errors touch.
-#[derive(Debug)]
+/// The lines that syntax errors touch, in order.
+#[derive(Debug, Default)]
 pub(crate) struct Errors(Vec<(u32, u32)>);
+
+/// What is left of an error that is looked into.
+struct Rest {
+    depth: u32,
+    first: u32,
+    last: u32,
+}
 
 impl Errors {
     /// Gathers the errors of a tree.
-    pub(crate) fn of(tree: &Tree) -> Self {
-        let mut found = Vec::new();
+    ///
+    /// An error at the top can hold a whole file. What in it `is_sound` (says the language) counts as
+    /// parsed; it is asked for each child of such an error.
+    pub(crate) fn of(tree: &Tree, is_sound: fn(Node<'_>) -> bool) -> Self {
+        let mut errors = Errors::default();
+        let mut rest: Option<Rest> = None;
         let mut cursor = tree.walk();
         loop {
             let node = cursor.node();
-            if node.is_error() || node.is_missing() {
-                found.push((first_line(node), last_line(node)));
-            } else if node.has_error() && cursor.goto_first_child() {
+            let (first, last) = (first_line(node), last_line(node));
+            let depth = cursor.depth();
+            let in_error = rest.as_mut().filter(|rest| depth == rest.depth + 1);
+            let mut enter = node.has_error();
+            if let Some(rest) = in_error {
+                enter &= is_sound(node);
+                if is_sound(node) {
+                    errors.add(rest.first, first - 1);
+                    rest.first = last + 1;
+                } else if node.kind() != "comment" {
+                    rest.first = rest.first.min(first);
+                }
+            } else if node.is_error() && depth <= 1 {
+                rest = Some(Rest { depth, first, last });
+            } else if node.is_error() || node.is_missing() {
+                errors.add(first, last);
+                enter = false;
+            }
+            if enter && cursor.goto_first_child() {
                 continue;
             }
-            while !cursor.goto_next_sibling() {
+            loop {
+                if let Some(left) = rest.take_if(|rest| rest.depth == cursor.depth()) {
+                    errors.add(left.first, left.last);
+                }
+                if cursor.goto_next_sibling() {
+                    break;
+                }
                 if !cursor.goto_parent() {
-                    return Errors(found);
+                    return errors;
                 }
             }
+        }
+    }
+
+    fn add(&mut self, first: u32, last: u32) {
+        if first <= last {
+            self.0.push((first, last));
         }
     }
 

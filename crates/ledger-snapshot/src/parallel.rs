@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
@@ -155,41 +154,5 @@ impl<T> Drop for StopOnPanic<'_, T> {
             lock(self.0).stopped = true;
             self.1.notify_all();
         }
-    }
-}
-
-/// Runs `work` for the jobs `0..count` in no order. Of several errors, one of the earliest is given.
-pub(crate) fn for_all<E: Send>(
-    count: usize,
-    threads: NonZeroUsize,
-    work: impl Fn(usize) -> Result<(), E> + Sync,
-) -> Result<(), E> {
-    let next = AtomicUsize::new(0);
-    let stopped = AtomicBool::new(false);
-    let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
-    let worker = || {
-        while !stopped.load(Ordering::Relaxed) {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            if job >= count {
-                return;
-            }
-            if let Err(error) = work(job) {
-                stopped.store(true, Ordering::Relaxed);
-                let mut failed = lock(&failed);
-                if failed.as_ref().is_none_or(|(at, _)| job < *at) {
-                    *failed = Some((job, error));
-                }
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.get().min(count) {
-            spawn(scope, worker);
-        }
-        worker();
-    });
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((_, error)) => Err(error),
-        None => Ok(()),
     }
 }

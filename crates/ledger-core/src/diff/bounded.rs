@@ -6,9 +6,7 @@
 
 use std::ops::Range;
 
-use imara_diff::{
-    Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput, Token,
-};
+use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput, Token};
 
 use super::Hunk;
 
@@ -202,7 +200,10 @@ impl<'t> Matcher<'t> {
     fn match_by_windows(&mut self, mut part: Part) {
         while !part.old.is_empty() && !part.new.is_empty() {
             let window = |lines: &Range<u32>| {
-                lines.start..lines.end.min(lines.start.saturating_add(WINDOW_LINES as u32))
+                lines.start
+                    ..lines
+                        .end
+                        .min(lines.start.saturating_add(WINDOW_LINES as u32))
             };
             let (old, new) = (window(&part.old), window(&part.new));
             let before = self.matched.len();

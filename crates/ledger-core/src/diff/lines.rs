@@ -47,14 +47,19 @@ impl<'a> Lines<'a> {
         if lines.start > lines.end || lines.end > self.len() {
             return None;
         }
-        self.text.get(self.start(lines.start)..self.start(lines.end))
+        self.text
+            .get(self.start(lines.start)..self.start(lines.end))
     }
 
     /// Where line `index` starts, which is where the one before it ends.
     fn start(&self, index: u32) -> usize {
         match index.checked_sub(1) {
             None => 0,
-            Some(before) => self.ends.get(before as usize).copied().unwrap_or(self.text.len()),
+            Some(before) => self
+                .ends
+                .get(before as usize)
+                .copied()
+                .unwrap_or(self.text.len()),
         }
     }
 }

@@ -33,7 +33,7 @@ pub enum ApplyError {
         line: u64,
     },
     /// A line without a newline would be put where it is not the last one.
-    #[error("line {line} has no line without newline put before it: it would become part of it")]
+    #[error("line without newline cannot be put before line {line}")]
     NotLast {
         /// The line of the old text that would follow.
         line: u64,
@@ -108,7 +108,10 @@ fn delete<'t>(rest: &'t [u8], lines: &[u8], line: u64) -> Result<&'t [u8], Apply
             Some(actual) => return Err(ApplyError::mismatch(number, expected, actual)),
             None => {
                 let lines = number - 1;
-                return Err(ApplyError::PastEnd { line: number, lines });
+                return Err(ApplyError::PastEnd {
+                    line: number,
+                    lines,
+                });
             }
         }
     }

@@ -176,5 +176,7 @@ fn count_equal<'t>(
 ) -> (u64, usize) {
     old.zip(new)
         .take_while(|(old, new)| old == new)
-        .fold((0, 0), |(lines, bytes), (line, _)| (lines + 1, bytes + line.len()))
+        .fold((0, 0), |(lines, bytes), (line, _)| {
+            (lines + 1, bytes + line.len())
+        })
 }

@@ -125,7 +125,10 @@ impl<'a> Cursor<'a> {
         };
         let split = |text: &'a [u8]| text.split_at(end_of_lines(text, lines).unwrap_or(text.len()));
         let (taken, rest) = match next {
-            Part::Retain(there) => (Part::Retain(lines), Part::Retain(there.saturating_sub(lines))),
+            Part::Retain(there) => (
+                Part::Retain(lines),
+                Part::Retain(there.saturating_sub(lines)),
+            ),
             Part::Delete(text) => {
                 let (taken, rest) = split(text);
                 (Part::Delete(taken), Part::Delete(rest))

@@ -54,6 +54,8 @@ pub struct Key {
 pub struct Appended {
     /// Their ids, in order.
     pub events: Vec<EventId>,
+    /// The hashes of their rows; empty when the batch was found instead of written.
+    pub hashes: Vec<Digest>,
     /// Whether an earlier batch with the same key was found instead of writing this one.
     pub repeated: bool,
 }
@@ -136,7 +138,9 @@ impl AppendError {
                 let (path, waited_ms) = (path.clone(), *waited_ms);
                 AppendError::Lock(LockError::TimedOut { path, waited_ms })
             }
-            AppendError::Lock(LockError::Storage(error)) => AppendError::Storage(error.for_another()),
+            AppendError::Lock(LockError::Storage(error)) => {
+                AppendError::Storage(error.for_another())
+            }
             _ => AppendError::Poisoned,
         }
     }
@@ -154,7 +158,9 @@ impl Writer {
     /// Opens for appending. The caller holds the lock.
     pub fn open(seams: &Seams, notices: &mut Vec<Notice>) -> Result<Self, AppendError> {
         let loaded = View::load(seams.storage.as_ref(), OpenMode::Write)?;
-        let tip_file = seams.storage.open(&layout::tip(), OpenMode::Create(PRIVATE_FILE))?;
+        let tip_file = seams
+            .storage
+            .open(&layout::tip(), OpenMode::Create(PRIVATE_FILE))?;
         let mut writer = Writer {
             view: loaded.view,
             tip_file,
@@ -178,7 +184,12 @@ impl Writer {
         if view.mark.above.is_some() {
             return Err(AppendError::Exists);
         }
-        let mut writer = Writer { view, tip_file, keys: Keys::default(), poisoned: false };
+        let mut writer = Writer {
+            view,
+            tip_file,
+            keys: Keys::default(),
+            poisoned: false,
+        };
         writer.set_tail_aside(seams, stop, len, &mut Vec::new())?;
         Ok(writer)
     }
@@ -188,7 +199,11 @@ impl Writer {
     }
 
     /// Takes in what others have appended. The caller holds the lock.
-    pub fn catch_up(&mut self, seams: &Seams, notices: &mut Vec<Notice>) -> Result<(), AppendError> {
+    pub fn catch_up(
+        &mut self,
+        seams: &Seams,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), AppendError> {
         if self.poisoned {
             return Err(AppendError::Poisoned);
         }
@@ -243,7 +258,11 @@ impl Writer {
         file.sync()?;
         storage.sync_dir(&layout::ledger_dir())?;
         self.view.file.set_len(end)?;
-        notices.push(Notice::TornTail { offset: end, bytes: done, moved_to: aside });
+        notices.push(Notice::TornTail {
+            offset: end,
+            bytes: done,
+            moved_to: aside,
+        });
         Ok(())
     }
 
@@ -289,7 +308,11 @@ impl Writer {
             });
         }
         if let Some((id, hash)) = self.view.mark.above {
-            let tip = Tip { id, end: self.view.mark.end, hash };
+            let tip = Tip {
+                id,
+                end: self.view.mark.end,
+                hash,
+            };
             // The rows are durable. A tip that stays behind costs the next opener a longer look.
             if let Err(error) = tip.write_to(self.tip_file.as_ref()) {
                 tracing::warn!(%error, "the tip could not be raised");
@@ -311,13 +334,26 @@ impl Writer {
             && let Some(found) = self.keys.find(&self.view, &key.text)?
         {
             if found.digest != Some(key.digest) {
-                return Err(AppendError::KeyReused { key: key.text.clone(), first: found.first });
+                return Err(AppendError::KeyReused {
+                    key: key.text.clone(),
+                    first: found.first,
+                });
             }
-            let events = (0..found.count).map(|i| EventId(found.first.0 + i)).collect();
-            return Ok(Appended { events, repeated: true });
+            let events = (0..found.count)
+                .map(|i| EventId(found.first.0 + i))
+                .collect();
+            return Ok(Appended {
+                events,
+                hashes: Vec::new(),
+                repeated: true,
+            });
         }
         let Some(first) = batch.bodies.first() else {
-            return Ok(Appended { events: Vec::new(), repeated: false });
+            return Ok(Appended {
+                events: Vec::new(),
+                hashes: Vec::new(),
+                repeated: false,
+            });
         };
         let start = self.view.mark;
         let mut place = self.place(seams, batch, &first.branch)?;
@@ -326,6 +362,7 @@ impl Writer {
         let mut lines = Vec::with_capacity(batch.bodies.len());
         let mut above = start.above;
         let mut events = Vec::with_capacity(batch.bodies.len());
+        let mut hashes = Vec::with_capacity(batch.bodies.len());
         let now = seams.clock.now();
         let ts = now.max(self.view.heads.ts);
         for (i, body) in (1..).zip(&batch.bodies) {
@@ -366,22 +403,37 @@ impl Writer {
             place.parent = Some((id, offset));
             above = Some((id, hash));
             events.push(id);
+            hashes.push(hash);
         }
         let heads = Arc::make_mut(&mut self.view.heads);
         for (offset, line) in &lines {
-            heads.apply(*offset, &rows[line.clone()]).map_err(AppendError::Row)?;
+            heads
+                .apply(*offset, &rows[line.clone()])
+                .map_err(AppendError::Row)?;
         }
-        self.view.mark = Mark { end: start.end + rows.len() as u64, above };
+        self.view.mark = Mark {
+            end: start.end + rows.len() as u64,
+            above,
+        };
         self.view.uncached += n;
-        self.keys.add(batch.key.as_ref(), events.first().copied(), n);
+        self.keys
+            .add(batch.key.as_ref(), events.first().copied(), n);
         bytes.extend_from_slice(&rows);
-        Ok(Appended { events, repeated: false })
+        Ok(Appended {
+            events,
+            hashes,
+            repeated: false,
+        })
     }
 
     /// What the first row of a batch builds on.
     fn place(&self, seams: &Seams, batch: &Batch, branch: &str) -> Result<Place, AppendError> {
         if self.view.mark.above.is_none() {
-            return Ok(Place { parent: None, base_snapshot: None, in_workspace: true });
+            return Ok(Place {
+                parent: None,
+                base_snapshot: None,
+                in_workspace: true,
+            });
         }
         if let On::NewBranch(parent) = batch.on {
             check_name(branch)?;
@@ -389,7 +441,12 @@ impl Writer {
                 return Err(AppendError::NameTaken(branch.to_owned()));
             }
             let row = self.view.event(parent)?;
-            let made = row.event.body.snapshot.is_some().then_some(row.event.body.snapshot_ref);
+            let made = row
+                .event
+                .body
+                .snapshot
+                .is_some()
+                .then_some(row.event.body.snapshot_ref);
             return Ok(Place {
                 parent: Some((parent, row.offset)),
                 base_snapshot: made.flatten().or(row.event.base_snapshot),
@@ -411,7 +468,12 @@ impl Writer {
     }
 
     /// Checks that no event after `known`, up to `tip`, concerns a file of the batch.
-    fn check_unchanged(&self, tip: EventId, known: EventId, batch: &Batch) -> Result<(), AppendError> {
+    fn check_unchanged(
+        &self,
+        tip: EventId,
+        known: EventId,
+        batch: &Batch,
+    ) -> Result<(), AppendError> {
         if tip == known {
             return Ok(());
         }
@@ -427,12 +489,18 @@ impl Writer {
             }
             for theirs in event.body.edits.iter().flat_map(|edit| edit.paths()) {
                 // A file where the other has a directory concerns it, too.
-                let above = theirs.ancestors().find(|dir| ours.contains_key(dir.as_bytes()));
+                let above = theirs
+                    .ancestors()
+                    .find(|dir| ours.contains_key(dir.as_bytes()));
                 let hit = ours
                     .get(theirs.as_bytes())
                     .map(|path| (*path).clone())
                     .or(above)
-                    .or_else(|| ours.values().find(|path| path.is_below(theirs)).map(|p| (*p).clone()));
+                    .or_else(|| {
+                        ours.values()
+                            .find(|path| path.is_below(theirs))
+                            .map(|p| (*p).clone())
+                    });
                 if let Some(path) = hit {
                     return Err(AppendError::Moved { path, by: event.id });
                 }
@@ -474,7 +542,9 @@ impl WriteFailure {
 }
 
 fn is_new(result: &Result<Appended, AppendError>) -> bool {
-    result.as_ref().is_ok_and(|appended| !appended.repeated && !appended.events.is_empty())
+    result
+        .as_ref()
+        .is_ok_and(|appended| !appended.repeated && !appended.events.is_empty())
 }
 
 /// Writes a range of a file again as it is.

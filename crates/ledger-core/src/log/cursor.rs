@@ -65,7 +65,10 @@ impl<'a> Cursor<'a> {
                 let start = memchr::memrchr(b'\n', &self.window[..stop]).map(|at| at + 1);
                 let start = start.or((self.window_at == 0).then_some(0));
                 if let Some(start) = start {
-                    return Ok(Some((self.window_at + start as u64, &self.window[start..stop])));
+                    return Ok(Some((
+                        self.window_at + start as u64,
+                        &self.window[start..stop],
+                    )));
                 }
                 if stop > ROW_MAX {
                     return Ok(None);

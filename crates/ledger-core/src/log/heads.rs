@@ -91,7 +91,10 @@ struct EditVolume<'a> {
 
 impl EditVolume<'_> {
     fn bytes(&self) -> u64 {
-        let object = self.lines_object.or(self.object).map_or(0, |object| object.bytes);
+        let object = self
+            .lines_object
+            .or(self.object)
+            .map_or(0, |object| object.bytes);
         self.lines.map_or(0, |lines| lines.get().len() as u64) + object
     }
 }
@@ -103,16 +106,19 @@ impl Heads {
             serde_json::from_slice(line).map_err(|error| RowFault::Malformed(error.to_string()))?;
         self.ts = self.ts.max(row.ts);
         let opens = matches!(row.action_type, Action::Branch | Action::Rewind);
-        let head = self.branches.entry(row.branch).or_insert_with(|| BranchHead {
-            tip: row.id,
-            tip_at: offset,
-            base_snapshot: None,
-            in_workspace: None,
-            changes: 0,
-            volume: 0,
-            first_change: None,
-            boundary: opens.then(|| row.action_type.to_string()),
-        });
+        let head = self
+            .branches
+            .entry(row.branch)
+            .or_insert_with(|| BranchHead {
+                tip: row.id,
+                tip_at: offset,
+                base_snapshot: None,
+                in_workspace: None,
+                changes: 0,
+                volume: 0,
+                first_change: None,
+                boundary: opens.then(|| row.action_type.to_string()),
+            });
         head.tip = row.id;
         head.tip_at = offset;
         head.base_snapshot = row.base_snapshot;
@@ -146,7 +152,10 @@ impl Heads {
         }
         match op.target {
             Some(target) => {
-                let bookmark = Bookmark { target, locked: op.locked };
+                let bookmark = Bookmark {
+                    target,
+                    locked: op.locked,
+                };
                 self.bookmarks.insert(op.name, bookmark);
             }
             None => {
@@ -199,10 +208,15 @@ pub fn load(storage: &dyn Storage) -> Result<Option<(Mark, Heads)>, StorageError
         return Ok(None);
     }
     let cached = serde_json::from_slice::<Cached>(json).ok();
-    Ok(cached.filter(|cached| cached.version == CACHE_VERSION).map(|cached| {
-        let mark = Mark { end: cached.end, above: Some((cached.row, cached.hash)) };
-        (mark, cached.heads)
-    }))
+    Ok(cached
+        .filter(|cached| cached.version == CACHE_VERSION)
+        .map(|cached| {
+            let mark = Mark {
+                end: cached.end,
+                above: Some((cached.row, cached.hash)),
+            };
+            (mark, cached.heads)
+        }))
 }
 
 fn split_check(bytes: &[u8]) -> Option<(&[u8], Digest)> {
@@ -221,12 +235,24 @@ pub fn store(
     let Some((row, hash)) = mark.above else {
         return Ok(());
     };
-    let cached = Cached { version: CACHE_VERSION, row, end: mark.end, hash, heads: heads.clone() };
+    let cached = Cached {
+        version: CACHE_VERSION,
+        row,
+        end: mark.end,
+        hash,
+        heads: heads.clone(),
+    };
     let Ok(mut bytes) = serde_json::to_vec(&cached) else {
         return Ok(());
     };
     bytes.push(b'\n');
     let check = Digest::of(&bytes);
     bytes.extend_from_slice(check.to_string().as_bytes());
-    write_atomically(storage, &layout::heads(), &bytes, token, Durability::Derived)
+    write_atomically(
+        storage,
+        &layout::heads(),
+        &bytes,
+        token,
+        Durability::Derived,
+    )
 }

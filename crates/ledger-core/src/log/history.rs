@@ -51,7 +51,9 @@ impl Query {
     fn matches(&self, event: &Event) -> bool {
         let body = &event.body;
         let is = |wanted: &Option<String>, actual: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| actual == Some(wanted))
+            wanted
+                .as_deref()
+                .is_none_or(|wanted| actual == Some(wanted))
         };
         let operation = body.operation_id.as_deref();
         is(&self.author, Some(&body.author.name))
@@ -66,13 +68,15 @@ impl Query {
             && self.symbol.as_deref().is_none_or(|wanted| {
                 body.semantic_block.as_ref().is_some_and(|block| {
                     block.id == wanted
-                        || wanted.strip_prefix(&block.kind).and_then(|rest| rest.strip_prefix(':'))
+                        || wanted
+                            .strip_prefix(&block.kind)
+                            .and_then(|rest| rest.strip_prefix(':'))
                             == Some(&block.id)
                 })
             })
-            && self.snapshot.is_none_or(|wanted| {
-                body.snapshot_ref == Some(wanted) && body.snapshot.is_some()
-            })
+            && self
+                .snapshot
+                .is_none_or(|wanted| body.snapshot_ref == Some(wanted) && body.snapshot.is_some())
             && (!self.keyed || event.key.is_some())
             && self.since.is_none_or(|since| event.made_at() >= since)
             && self.until.is_none_or(|until| event.made_at() <= until)
@@ -114,16 +118,22 @@ impl Query {
         if self.keyed {
             return Some(b"\"key\":".to_vec());
         }
-        self.author.as_ref().and_then(|author| field("name", author))
+        self.author
+            .as_ref()
+            .and_then(|author| field("name", author))
     }
 }
 
 impl View {
     /// The events that a query wants, newest first. Ends with the first error.
     pub fn history(&self, query: Query) -> History<'_> {
-        let needle = query.needle().map(|needle| Finder::new(&needle).into_owned());
+        let needle = query
+            .needle()
+            .map(|needle| Finder::new(&needle).into_owned());
         let bounds = || {
-            let stop = query.up_to.map_or(Ok(self.mark.end), |id| self.end_of(id))?;
+            let stop = query
+                .up_to
+                .map_or(Ok(self.mark.end), |id| self.end_of(id))?;
             let start = query.from.map_or(Ok(0), |id| self.start_of(id))?;
             Ok((start, stop))
         };
@@ -251,7 +261,8 @@ impl History<'_> {
                     return Ok(true);
                 }
                 None if size > 2 * ROW_MAX as u64 => {
-                    let fault = RowFault::Malformed("the line is longer than a row can be".to_owned());
+                    let fault =
+                        RowFault::Malformed("the line is longer than a row can be".to_owned());
                     return Err(damaged_row(from, None, fault));
                 }
                 None => size *= 2,

@@ -34,20 +34,36 @@ impl Keys {
         if self.read_to != Some(last) {
             let oldest = last.0.saturating_sub(KEYS_REMEMBERED);
             let from = self.read_to.map_or(oldest, |read| oldest.max(read.0 + 1));
-            let unread = Query { keyed: true, from: Some(EventId(from)), ..Query::default() };
+            let unread = Query {
+                keyed: true,
+                from: Some(EventId(from)),
+                ..Query::default()
+            };
             for row in view.history(unread) {
                 let event = row?.event;
                 if let (Some(key), 1) = (event.key, event.batch.i) {
-                    let keyed = Keyed { first: event.id, count: event.batch.n, digest: event.key_digest };
+                    let keyed = Keyed {
+                        first: event.id,
+                        count: event.batch.n,
+                        digest: event.key_digest,
+                    };
                     // A key that was forgotten may have been used again since.
                     let known = self.known.entry(key).or_insert(keyed);
-                    *known = if keyed.first > known.first { keyed } else { *known };
+                    *known = if keyed.first > known.first {
+                        keyed
+                    } else {
+                        *known
+                    };
                 }
             }
             self.read_to = Some(last);
         }
         let oldest = last.0.saturating_sub(KEYS_REMEMBERED);
-        Ok(self.known.get(key).copied().filter(|keyed| keyed.first.0 >= oldest))
+        Ok(self
+            .known
+            .get(key)
+            .copied()
+            .filter(|keyed| keyed.first.0 >= oldest))
     }
 
     /// Takes in a batch that is being recorded.
@@ -60,7 +76,11 @@ impl Keys {
             return;
         }
         if let Some(key) = key {
-            let keyed = Keyed { first, count, digest: Some(key.digest) };
+            let keyed = Keyed {
+                first,
+                count,
+                digest: Some(key.digest),
+            };
             self.known.insert(key.text.clone(), keyed);
         }
         self.read_to = Some(EventId(first.0 + count - 1));

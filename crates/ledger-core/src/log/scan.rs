@@ -20,7 +20,10 @@ pub struct Mark {
 
 impl Mark {
     /// Before the first row.
-    pub const START: Mark = Mark { end: 0, above: None };
+    pub const START: Mark = Mark {
+        end: 0,
+        above: None,
+    };
 
     fn next_id(&self) -> EventId {
         self.above.map_or(EventId::GENESIS, |(id, _)| id.next())
@@ -106,7 +109,10 @@ pub fn scan<E: From<StorageError>>(
             }
         };
         waiting.push((at.end, length));
-        at = Mark { end: at.end + length as u64 + 1, above: Some((link.id, hash)) };
+        at = Mark {
+            end: at.end + length as u64 + 1,
+            above: Some((link.id, hash)),
+        };
         let batch = link.batch.unwrap_or(BatchPlace::ALONE);
         place = Some(batch);
         if batch.is_last() {
@@ -137,11 +143,18 @@ fn follow(
     let batch = link.batch.unwrap_or(BatchPlace::ALONE);
     let expected = place.map_or(1, |open| open.i + 1);
     if batch.i != expected || place.is_some_and(|open| open.n != batch.n) || batch.i > batch.n {
-        return Err(format!("the row is {} of {} of its batch", batch.i, batch.n));
+        return Err(format!(
+            "the row is {} of {} of its batch",
+            batch.i, batch.n
+        ));
     }
     Ok((link, hash))
 }
 
 fn broken(at: &Mark, why: &str) -> Break {
-    Break { offset: at.end, expected: at.next_id(), why: why.to_owned() }
+    Break {
+        offset: at.end,
+        expected: at.next_id(),
+        why: why.to_owned(),
+    }
 }

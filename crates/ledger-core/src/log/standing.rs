@@ -46,8 +46,13 @@ impl Standing {
             return Err(StandingError::Invalid(why));
         }
         // Rows recorded since, whose change the working tree held.
-        let event = head.in_workspace.map_or(stored.event, |row| row.max(stored.event));
-        Ok(Standing { branch: stored.branch, event })
+        let event = head
+            .in_workspace
+            .map_or(stored.event, |row| row.max(stored.event));
+        Ok(Standing {
+            branch: stored.branch,
+            event,
+        })
     }
 
     /// Writes where the workspace stands; durable when it returns.
@@ -55,6 +60,12 @@ impl Standing {
         // Strings and ids always serialise.
         let mut json = serde_json::to_vec(self).unwrap_or_default();
         json.push(b'\n');
-        write_atomically(storage, &layout::workspace(), &json, token, Durability::Durable)
+        write_atomically(
+            storage,
+            &layout::workspace(),
+            &json,
+            token,
+            Durability::Durable,
+        )
     }
 }

@@ -55,7 +55,12 @@ pub struct Damage {
 impl Damage {
     fn in_events(offset: u64, id: Option<EventId>, why: impl Into<String>) -> ReadError {
         let file = layout::events().to_string();
-        ReadError::Damaged(Damage { file, offset, id, why: why.into() })
+        ReadError::Damaged(Damage {
+            file,
+            offset,
+            id,
+            why: why.into(),
+        })
     }
 }
 
@@ -96,7 +101,9 @@ pub struct View {
 
 impl std::fmt::Debug for View {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("View").field("mark", &self.mark).finish_non_exhaustive()
+        f.debug_struct("View")
+            .field("mark", &self.mark)
+            .finish_non_exhaustive()
     }
 }
 
@@ -117,7 +124,9 @@ impl View {
             Err(error) => return Err(error.into()),
         };
         let stat = file.stat()?;
-        let durable = tip.map(|tip| check_tip(file.as_ref(), stat.size, tip)).transpose()?;
+        let durable = tip
+            .map(|tip| check_tip(file.as_ref(), stat.size, tip))
+            .transpose()?;
         check_format(file.as_ref(), stat.size)?;
         // Where the cached heads do not fit, every row is read again.
         let (covered, heads) = match heads::load(storage)? {
@@ -147,14 +156,23 @@ impl View {
         }
         let stop = view.extend(stat.size)?;
         if view.mark.above.is_none() {
-            return Err(Damage::in_events(0, Some(EventId::GENESIS), "there is no whole first row"));
+            return Err(Damage::in_events(
+                0,
+                Some(EventId::GENESIS),
+                "there is no whole first row",
+            ));
         }
-        Ok(Loaded { view, stop, len: stat.size })
+        Ok(Loaded {
+            view,
+            stop,
+            len: stat.size,
+        })
     }
 
     /// The view before the first row, of a file that may be written.
     pub(super) fn empty(storage: &dyn Storage) -> Result<View, StorageError> {
-        let file: Arc<dyn StorageFile> = Arc::from(storage.open(&layout::events(), OpenMode::Write)?);
+        let file: Arc<dyn StorageFile> =
+            Arc::from(storage.open(&layout::events(), OpenMode::Write)?);
         Ok(View {
             inode: file.stat()?.inode,
             file,
@@ -171,7 +189,9 @@ impl View {
         let mut rows = 0;
         let scanned = scan::scan(self.file.as_ref(), self.mark, limit, &mut |offset, line| {
             rows += 1;
-            heads.apply(offset, line).map_err(|fault| damaged_row(offset, None, fault))
+            heads
+                .apply(offset, line)
+                .map_err(|fault| damaged_row(offset, None, fault))
         })?;
         self.mark = scanned.mark;
         self.uncached += rows;
@@ -207,7 +227,11 @@ impl View {
     /// The events from `id` back to the first, by its own line of parents; `id` comes first.
     pub fn line_of(&self, id: EventId) -> Result<Ancestors<'_>, ReadError> {
         let at = self.offset_of(id)?;
-        Ok(Ancestors { view: self, cursor: self.cursor(), next: Some((id, Some(at))) })
+        Ok(Ancestors {
+            view: self,
+            cursor: self.cursor(),
+            next: Some((id, Some(at))),
+        })
     }
 
     /// Where the row of `id` begins, found by bisecting the file.
@@ -245,12 +269,19 @@ impl View {
                 std::cmp::Ordering::Greater => high = middle,
             }
         }
-        Err(Damage::in_events(low, Some(id), "the row is not where its id belongs"))
+        Err(Damage::in_events(
+            low,
+            Some(id),
+            "the row is not where its id belongs",
+        ))
     }
 
     /// The `snapshot_create` event of a snapshot, found by reading back from the newest row.
     pub fn snapshot_event(&self, snapshot: SnapshotId) -> Result<Option<Row>, ReadError> {
-        let query = super::history::Query { snapshot: Some(snapshot), ..Default::default() };
+        let query = super::history::Query {
+            snapshot: Some(snapshot),
+            ..Default::default()
+        };
         let mut found = self.history(query);
         found.next().transpose()
     }
@@ -303,8 +334,13 @@ fn read_row(cursor: &mut Cursor<'_>, offset: u64, id: EventId) -> Result<Row, Re
 /// Checks and reads a line.
 pub(super) fn decode_row(offset: u64, line: &[u8]) -> Result<Row, ReadError> {
     let hash = wire::check_hash(line).map_err(|fault| damaged_row(offset, id_of(line), fault))?;
-    let event = wire::decode(line, hash).map_err(|fault| damaged_row(offset, id_of(line), fault))?;
-    Ok(Row { offset, line: line.into(), event })
+    let event =
+        wire::decode(line, hash).map_err(|fault| damaged_row(offset, id_of(line), fault))?;
+    Ok(Row {
+        offset,
+        line: line.into(),
+        event,
+    })
 }
 
 pub(super) fn damaged_row(offset: u64, id: Option<EventId>, fault: RowFault) -> ReadError {
@@ -320,7 +356,10 @@ pub(super) fn id_of(line: &[u8]) -> Option<EventId> {
 
 /// Checks that the file holds the row that the tip names, and that it ends where it should.
 fn check_tip(file: &dyn StorageFile, len: u64, tip: Tip) -> Result<Mark, ReadError> {
-    let mark = Mark { end: tip.end, above: Some((tip.id, tip.hash)) };
+    let mark = Mark {
+        end: tip.end,
+        above: Some((tip.id, tip.hash)),
+    };
     if len < tip.end {
         let why = format!("the file has {len} bytes, and {} were durable", tip.end);
         return Err(Damage::in_events(len, Some(tip.id), why));
@@ -338,24 +377,36 @@ pub(super) fn is_row_end(file: &dyn StorageFile, mark: &Mark) -> Result<bool, Re
         return Ok(mark.end == 0);
     };
     let mut cursor = Cursor::new(file, mark.end);
-    Ok(cursor.line_before(mark.end)?.is_some_and(|(_, line)| {
-        id_of(line) == Some(id) && wire::check_hash(line) == Ok(hash)
-    }))
+    Ok(cursor
+        .line_before(mark.end)?
+        .is_some_and(|(_, line)| id_of(line) == Some(id) && wire::check_hash(line) == Ok(hash)))
 }
 
 /// Refuses a ledger of another format.
 fn check_format(file: &dyn StorageFile, len: u64) -> Result<(), ReadError> {
     let mut cursor = Cursor::new(file, len);
     let Some(line) = cursor.line_at(0)? else {
-        return Err(Damage::in_events(0, Some(EventId::GENESIS), "there is no whole first row"));
+        return Err(Damage::in_events(
+            0,
+            Some(EventId::GENESIS),
+            "there is no whole first row",
+        ));
     };
     let row = decode_row(0, line)?;
     let Some(format) = row.event.format else {
-        return Err(Damage::in_events(0, Some(row.event.id), "the first row does not say the format"));
+        return Err(Damage::in_events(
+            0,
+            Some(row.event.id),
+            "the first row does not say the format",
+        ));
     };
     if format.name != wire::FORMAT_NAME || format.version != wire::FORMAT_VERSION {
         return Err(ReadError::Version {
-            found: format!("{} {}", crate::bytes::printable(format.name.as_bytes()), format.version),
+            found: format!(
+                "{} {}",
+                crate::bytes::printable(format.name.as_bytes()),
+                format.version
+            ),
             known: format!("{} {}", wire::FORMAT_NAME, wire::FORMAT_VERSION),
         });
     }

@@ -64,7 +64,6 @@ pub(super) fn survivor(mut disk: Disk, dying: Option<&Dying>, crash: Crash) -> D
             );
         }
     }
-    disk.forget_unnamed();
     disk
 }
 

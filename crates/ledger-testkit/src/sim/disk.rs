@@ -3,7 +3,7 @@
 //! What changes a directory comes in two halves: a [`Plan`] finds the kernel's answer and changes
 //! nothing; `commit` carries it out. Faults strike between the two.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ledger_core::TreePath;
@@ -158,17 +158,6 @@ impl Disk {
     pub fn settle(&mut self) {
         self.journal.clear();
         self.inodes.values_mut().for_each(Inode::settle);
-    }
-
-    /// Forgets what no name leads to.
-    pub fn forget_unnamed(&mut self) {
-        let mut named = BTreeSet::from([ROOT]);
-        let mut next = vec![ROOT];
-        while let Some(ino) = next.pop() {
-            let Ok(names) = self.names(ino) else { continue };
-            next.extend(names.values().filter(|&&ino| named.insert(ino)));
-        }
-        self.inodes.retain(|ino, _| named.contains(ino));
     }
 }
 

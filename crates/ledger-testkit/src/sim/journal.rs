@@ -65,7 +65,7 @@ impl Journal {
     /// Takes out what a sync of `dir` makes durable: its own changes and those that they stand on.
     pub fn take_synced(&mut self, dir: Ino) -> Vec<EntryOp> {
         let mut changes = BTreeSet::from([dir]);
-        let mut places = BTreeSet::new();
+        let mut places: BTreeSet<Ino> = BTreeSet::new();
         let (mut synced, mut waiting) = (Vec::new(), Vec::new());
         for op in self.0.drain(..).rev() {
             let wanted = op.dirs().any(|dir| changes.contains(&dir))
@@ -86,8 +86,8 @@ impl Journal {
 
     /// Takes out what a crash leaves, when `keep` says of each change whether its directories keep it.
     pub fn take_surviving(&mut self, mut keep: impl FnMut(&EntryOp) -> bool) -> Vec<EntryOp> {
-        let mut cut = BTreeSet::new();
-        let mut placeless = BTreeSet::new();
+        let mut cut: BTreeSet<Ino> = BTreeSet::new();
+        let mut placeless: BTreeSet<Ino> = BTreeSet::new();
         let mut survives = |op: &EntryOp| {
             let stands = !op.dirs().chain(op.emptied).any(|dir| cut.contains(&dir))
                 && !op.beneath.iter().any(|dir| placeless.contains(dir));

@@ -81,9 +81,11 @@ impl Disk {
     ) -> Result<Option<Plan>, Errno> {
         let old = self.dir(&from.parent())?;
         let new = self.dir(&to.parent())?;
-        let moved = self.slot(from, old)?;
+        if to.is_root() {
+            return Err(Errno::NOENT);
+        }
+        let moved = self.slot(from, old)?.ok_or(Errno::NOENT)?;
         let target = self.slot(to, new)?;
-        let moved = moved.ok_or(Errno::NOENT)?;
         match mode {
             RenameMode::NoReplace if target.is_some() => return Err(Errno::EXIST),
             RenameMode::Exchange if target.is_none() => return Err(Errno::NOENT),

@@ -1,0 +1,5 @@
+//! Tests of the public interface.
+
+mod diff;
+mod edit;
+mod patch;
