@@ -120,12 +120,20 @@ impl LineEdit {
 
     /// How many bytes are inserted.
     pub fn inserted_bytes(&self) -> usize {
-        self.hunks().map(|hunk| hunk.inserted.len()).sum()
+        let inserted = |op: &LineOp| match op {
+            LineOp::Insert(lines) => lines.len(),
+            _ => 0,
+        };
+        self.ops.iter().map(inserted).sum()
     }
 
     /// How many bytes are deleted.
     pub fn deleted_bytes(&self) -> usize {
-        self.hunks().map(|hunk| hunk.deleted.len()).sum()
+        let deleted = |op: &LineOp| match op {
+            LineOp::Delete(lines) => lines.len(),
+            _ => 0,
+        };
+        self.ops.iter().map(deleted).sum()
     }
 
     /// The changes, top to bottom.

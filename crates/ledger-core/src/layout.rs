@@ -52,6 +52,22 @@ places! {
     artifacts_dir = "results/artifacts";
 }
 
+/// Whether a path is kept from being tracked: the ledger's own files, and what is git's.
+///
+/// No row, archive or request may name such a path: going back would write there.
+pub fn is_reserved(path: &TreePath) -> bool {
+    let bytes = path.as_bytes();
+    let below = |dir: &[u8]| {
+        bytes
+            .strip_prefix(dir)
+            .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    };
+    below(b".user")
+        || below(b"results/diffs")
+        || below(b"results/artifacts")
+        || path.components().any(|name| name == b".git")
+}
+
 /// The patch of an event.
 pub fn diff(id: EventId) -> TreePath {
     path(crate::wire::diff_path(id))

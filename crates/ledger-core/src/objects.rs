@@ -6,8 +6,8 @@ use crate::digest::Digest;
 use crate::event::ObjectRef;
 use crate::layout;
 use crate::storage::{
-    Durability, OpenMode, PRIVATE_DIR, RenameMode, Storage, StorageError, create_dirs, read_file,
-    temporary_name, write_new,
+    Durability, OpenMode, PRIVATE_DIR, Storage, StorageError, create_dirs, read_file,
+    write_atomically,
 };
 
 /// Compression level of objects.
@@ -51,15 +51,7 @@ pub fn put(storage: &dyn Storage, bytes: &[u8], token: u64) -> Result<ObjectRef,
     create_dirs(storage, &path.parent(), PRIVATE_DIR, Durability::Durable)?;
     let compressed =
         compress(bytes).map_err(|source| StorageError::new("compress", &path, source))?;
-    let staged = temporary_name(&path, token);
-    let written = write_new(storage, &staged, &compressed, Durability::Durable)
-        .and_then(|()| storage.rename(&staged, &path, RenameMode::Replace));
-    if let Err(error) = written {
-        // Best effort: what stays behind is named as temporary.
-        let _ = storage.remove_file(&staged);
-        return Err(error);
-    }
-    storage.sync_dir(&path.parent())?;
+    write_atomically(storage, &path, &compressed, token, Durability::Durable)?;
     Ok(object)
 }
 

@@ -113,12 +113,17 @@ impl StorageError {
         self.source.kind()
     }
 
-    /// Whether nothing stands at the path, or something that is not a directory stands before it.
+    /// Whether nothing stands at the path: the name is not there, or what stands before it is no
+    /// directory (a link is none).
     pub fn is_absent(&self) -> bool {
-        matches!(
-            self.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        )
+        // To open a link is refused with the same error as to go through one.
+        let through_link = self.op != "open"
+            && self.source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+        through_link
+            || matches!(
+                self.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            )
     }
 }
 
@@ -262,11 +267,9 @@ pub fn write_atomically(
     durability: Durability,
 ) -> Result<(), StorageError> {
     let staged = temporary_name(path, token);
-    let written = write_new(storage, &staged, bytes, durability)
-        .and_then(|()| storage.rename(&staged, path, RenameMode::Replace));
-    if let Err(error) = written {
-        // Best effort: what stays behind is named as temporary.
-        let _ = storage.remove_file(&staged);
+    write_new(storage, &staged, bytes, durability)?;
+    if let Err(error) = storage.rename(&staged, path, RenameMode::Replace) {
+        discard(storage, &staged);
         return Err(error);
     }
     match durability {
@@ -276,6 +279,7 @@ pub fn write_atomically(
 }
 
 /// Makes a new private file holding `bytes`; synced (but not its name) when it is to be durable.
+/// When it cannot be written, nothing is left of it.
 pub fn write_new(
     storage: &dyn Storage,
     path: &TreePath,
@@ -283,10 +287,20 @@ pub fn write_new(
     durability: Durability,
 ) -> Result<(), StorageError> {
     let file = storage.open(path, OpenMode::CreateNew(PRIVATE_FILE))?;
-    file.write_at(bytes, 0)?;
-    match durability {
+    let written = file.write_at(bytes, 0).and_then(|()| match durability {
         Durability::Durable => file.sync(),
         Durability::Derived => Ok(()),
+    });
+    if written.is_err() {
+        discard(storage, path);
+    }
+    written
+}
+
+/// Removes a file of our own that is of no use. What stays behind is named as temporary.
+fn discard(storage: &dyn Storage, path: &TreePath) {
+    if let Err(error) = storage.remove_file(path) {
+        tracing::warn!(%error, "a temporary file stays behind");
     }
 }
 
@@ -304,6 +318,8 @@ pub const PRIVATE_FILE: u32 = 0o600;
 pub const PRIVATE_DIR: u32 = 0o700;
 
 /// Makes a directory and those above it, each durable in the one that holds it when asked for.
+///
+/// Those that are there already are synced too: whoever made them may have been stopped before that.
 pub fn create_dirs(
     storage: &dyn Storage,
     dir: &TreePath,
@@ -313,17 +329,28 @@ pub fn create_dirs(
     if dir.is_root() {
         return Ok(());
     }
-    match storage.create_dir(dir, mode) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+    let made = match storage.create_dir(dir, mode) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dirs(storage, &dir.parent(), mode, durability)?;
-            match storage.create_dir(dir, mode) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
+            storage.create_dir(dir, mode)
         }
-        Err(error) => return Err(error),
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if storage.stat(dir)?.kind != FileKind::Dir {
+                let source = io::Error::from(io::ErrorKind::NotADirectory);
+                return Err(StorageError::new("make directory", dir, source));
+            }
+            if durability == Durability::Durable {
+                create_dirs(storage, &dir.parent(), mode, durability)?;
+            }
+            Ok(())
+        }
+        Err(error) => Err(error),
+    };
+    match made {
+        // Somebody else made it meanwhile.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
     }
     match durability {
         Durability::Durable => storage.sync_dir(&dir.parent()),

@@ -184,6 +184,14 @@ impl<'a> Edit<'a> {
         if before.is_none() && after.is_none() {
             return Err(malformed("an edit has no state before or after"));
         }
+        if self
+            .from
+            .iter()
+            .chain([&self.path])
+            .any(crate::layout::is_reserved)
+        {
+            return Err(malformed("an edit names a path that is not tracked"));
+        }
         let change = match (self.lines, self.lines_object, self.object) {
             (None, None, None) => Change::None,
             (Some(lines), None, None) => Change::Lines(lines.into_owned()),

@@ -167,3 +167,39 @@ pub fn file_at(
         }),
     }
 }
+
+/// Whether there may be files below `dir` at `event`: false only when there are none for sure.
+///
+/// Looks at the rows since the newest usable snapshot, and at one frame of that.
+pub fn may_have_below(
+    snapshots: &SnapshotSource,
+    view: &View,
+    event: EventId,
+    dir: &TreePath,
+) -> Result<bool, RebuildError> {
+    let mut usable: Option<Base> = None;
+    for row in view.line_of(event)? {
+        let row = row?;
+        if usable.is_none() {
+            usable = Base::made_by(&row).filter(|base| snapshots.archive(base).is_ok());
+        }
+        if let Some(base) = usable.as_ref().filter(|base| base.event() == row.event.id) {
+            let archive = snapshots.archive(base)?;
+            return archive.has_below(dir).map_err(|source| {
+                crate::base::BaseError::Archive {
+                    id: base.id,
+                    source,
+                }
+                .into()
+            });
+        }
+        let edits = row.event.body.edits.iter();
+        if edits
+            .flat_map(|edit| edit.paths())
+            .any(|path| path.is_below(dir))
+        {
+            return Ok(true);
+        }
+    }
+    Ok(true)
+}

@@ -14,7 +14,7 @@ mod recipe;
 mod state;
 
 pub use base::{Base, BaseError, SnapshotSource};
-pub use file::{Contents, FileAt, NoContents, file_at};
+pub use file::{Contents, FileAt, NoContents, file_at, may_have_below};
 pub use mover::{
     BoxError, Host, Journal, MoveError, Mover, Obstacle, Purpose, Step, obstacles, plan,
 };

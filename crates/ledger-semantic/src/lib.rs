@@ -43,11 +43,13 @@
 //!
 //! # When there is no block
 //!
-//! Of a file in another language, beyond the limits of size, or where the lines touch a syntax error,
+//! Of a file in another language, beyond the limits of size or depth, or where the lines touch a syntax error,
 //! the answer is a block of kind `lines` whose id is `first-last`, and a [`Warning`] says why. The
-//! limits are of size, so that every machine gives the same answer; the limit of time is a safety net.
+//! limits look at the text alone, so that every machine gives the same answer; the limit of time is a
+//! safety net.
 
 mod blocks;
+mod depth;
 mod language;
 mod outline;
 mod python;

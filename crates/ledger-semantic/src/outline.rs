@@ -8,7 +8,7 @@ use crate::blocks::{Blocks, Builder, Kind};
 use crate::language::Language;
 use crate::source::Source;
 use crate::syntax::{self, Errors};
-use crate::{python, selectors};
+use crate::{depth, python, selectors};
 
 /// The blocks of one text.
 #[derive(Debug)]
@@ -35,6 +35,9 @@ pub struct Located {
 pub enum Warning {
     /// The text is over 512 KiB or 10,000 lines.
     TooLarge,
+    /// The text may be nested more deeply than can be parsed: past 200 blocks in YAML, past 300 indents
+    /// in Python.
+    TooDeep,
     /// The lines touch a syntax error.
     ParseError,
     /// Parsing took over 2 seconds. Another run, on a machine less busy, may do better.
@@ -45,6 +48,7 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Warning::TooLarge => "text is over 512 KiB or 10,000 lines, too large to be parsed",
+            Warning::TooDeep => "text is nested too deeply to be parsed",
             Warning::ParseError => "lines touch a syntax error",
             Warning::TimedOut => "text was not parsed within 2 seconds",
         })
@@ -125,6 +129,9 @@ fn parse(
     clock: &dyn Clock,
 ) -> Result<(Blocks, Errors), Warning> {
     let source = Source::new(text).ok_or(Warning::TooLarge)?;
+    if depth::may_exceed(language, source.text()) {
+        return Err(Warning::TooDeep);
+    }
     let tree = syntax::parse(language, &source, clock)?;
     let lines = source.lines();
     Ok(match language {
@@ -135,11 +142,17 @@ fn parse(
         }
         Language::Yaml => {
             let root = Builder::new(Kind::YamlPath, "", lines);
-            (selectors::outline(&tree, &source, root), Errors::of(&tree, |_| false))
+            (
+                selectors::outline(&tree, &source, root),
+                Errors::of(&tree, |_| false),
+            )
         }
         Language::Json => {
             let root = Builder::new(Kind::JsonPath, "", lines);
-            (selectors::outline(&tree, &source, root), Errors::of(&tree, |_| false))
+            (
+                selectors::outline(&tree, &source, root),
+                Errors::of(&tree, |_| false),
+            )
         }
     })
 }

@@ -30,7 +30,9 @@ pub(crate) fn outline(tree: &Tree, source: &Source<'_>, mut blocks: Builder) -> 
             let first = first_line(node);
             let opened = open(node, source, &mut blocks).then(|| {
                 // Decorators stand beside the definition, in a node around both.
-                let decorated = inside.last().filter(|_| cursor.field_name() == Some("definition"));
+                let decorated = inside
+                    .last()
+                    .filter(|_| cursor.field_name() == Some("definition"));
                 decorated.map_or(first, |around| around.first)
             });
             if cursor.goto_first_child() {

@@ -24,7 +24,10 @@ pub(crate) fn name_in(node: Node<'_>, source: &Source<'_>) -> Option<String> {
     let names = match scalar.kind() {
         "string" | "number" | "double_quote_scalar" | "single_quote_scalar" => true,
         "plain_scalar" => scalar.named_child(0).is_some_and(|value| {
-            matches!(value.kind(), "string_scalar" | "integer_scalar" | "float_scalar")
+            matches!(
+                value.kind(),
+                "string_scalar" | "integer_scalar" | "float_scalar"
+            )
         }),
         _ => false,
     };
@@ -57,7 +60,10 @@ fn on_one_line(text: &str) -> String {
         return text.to_owned();
     }
     let lines = text.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    lines
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Resolves the escapes of JSON (RFC 8259, section 7) and those that YAML adds (1.2.2, section 5.7).

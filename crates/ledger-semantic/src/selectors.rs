@@ -151,12 +151,15 @@ impl<'tree> Walk<'_, 'tree> {
     }
 
     fn name_members(&mut self, members: &[Member]) {
-        let name_of = |member: &Member| member.name.as_ref().map(|(_, name)| name.clone());
-        let mut uses: HashMap<String, usize> = HashMap::new();
-        for name in members.iter().filter_map(name_of) {
+        let names = members.iter().filter_map(|member| member.name.as_ref());
+        let mut uses: HashMap<&str, usize> = HashMap::new();
+        for (_, name) in names {
             *uses.entry(name).or_default() += 1;
         }
-        let unique = |member: &Member| name_of(member).filter(|name| uses.get(name) == Some(&1));
+        let unique = |member: &Member| {
+            let (_, name) = member.name.as_ref()?;
+            (uses.get(name.as_str()) == Some(&1)).then(|| name.clone())
+        };
         let some_by_index = members.iter().any(|member| unique(member).is_none());
         for (index, member) in members.iter().enumerate() {
             let name = unique(member).filter(|name| !(some_by_index && is_decimal(name)));

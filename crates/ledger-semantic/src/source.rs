@@ -10,8 +10,15 @@ const MAX_LINES: usize = 10_000;
 /// A text within the limits, as UTF-8.
 pub(crate) struct Source<'a> {
     text: Cow<'a, str>,
-    /// Offset of each line's first byte.
-    starts: Vec<usize>,
+    lines: Vec<Line>,
+}
+
+/// Where a line begins.
+struct Line {
+    /// Offset of its first byte.
+    start: usize,
+    /// Offset of its first byte that is no filler.
+    content: usize,
 }
 
 impl<'a> Source<'a> {
@@ -27,13 +34,19 @@ impl<'a> Source<'a> {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => Cow::Owned(utf8_or_latin1(bytes)),
         };
-        let ends = text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
-        let mut starts = vec![0];
-        starts.extend(ends.map(|(at, _)| at + 1));
-        if starts.len() > 1 && starts.last() == Some(&text.len()) {
-            starts.pop();
+        // To a scanner a NUL is the end of the text, and what follows would pass for blank.
+        let text = match text.contains('\0') {
+            true => Cow::Owned(text.replace('\0', "\u{fffd}")),
+            false => text,
+        };
+        let mut lines = Vec::new();
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let content = start + line.len() - line.trim_start_matches(is_filler).len();
+            lines.push(Line { start, content });
+            start += line.len();
         }
-        (starts.len() <= MAX_LINES).then_some(Source { text, starts })
+        (lines.len() <= MAX_LINES).then_some(Source { text, lines })
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -42,7 +55,7 @@ impl<'a> Source<'a> {
 
     /// Number of lines; an empty text has one.
     pub(crate) fn lines(&self) -> u32 {
-        u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.lines.len().max(1)).unwrap_or(u32::MAX)
     }
 
     /// The text of a node.
@@ -55,12 +68,14 @@ impl<'a> Source<'a> {
     pub(crate) fn own_lines(&self, start: usize, end: usize) -> (u32, u32) {
         let end = start + self.slice(start, end).trim_end().len();
         let (first, last) = (self.line_at(start), self.line_at(end));
-        let before = self.slice(self.starts[first], start);
-        let line_end = self.starts.get(last + 1).copied();
+        let begins_alone = self
+            .lines
+            .get(first)
+            .is_none_or(|line| line.content >= start);
+        let line_end = self.lines.get(last + 1).map(|line| line.start);
         let after = self.slice(end, line_end.unwrap_or(self.text.len()));
 
-        let is_filler = |c: char| c.is_whitespace() || c == ',' || c == '\u{feff}';
-        let first = first + usize::from(!before.chars().all(is_filler));
+        let first = first + usize::from(!begins_alone);
         let after = after.trim_start_matches(is_filler);
         let ends_alone = after.is_empty() || after.starts_with('#') || after.starts_with("//");
         // Counted from 1 outside: one more for the first line, none for a last one that is shared.
@@ -74,9 +89,14 @@ impl<'a> Source<'a> {
 
     /// Index of the line that holds the byte at `offset`.
     fn line_at(&self, offset: usize) -> usize {
-        let after = self.starts.partition_point(|&start| start <= offset);
+        let after = self.lines.partition_point(|line| line.start <= offset);
         after.saturating_sub(1)
     }
+}
+
+/// What separates content, and is none.
+fn is_filler(c: char) -> bool {
+    c.is_whitespace() || c == ',' || c == '\u{feff}'
 }
 
 fn utf8_or_latin1(bytes: &[u8]) -> String {

@@ -49,7 +49,7 @@ pub(crate) struct Errors(Vec<(u32, u32)>);
 
 /// What is left of an error that is looked into.
 struct Rest {
-    depth: u32,
+    depth: usize,
     first: u32,
     last: u32,
 }
@@ -63,10 +63,10 @@ impl Errors {
         let mut errors = Errors::default();
         let mut rest: Option<Rest> = None;
         let mut cursor = tree.walk();
+        let mut depth = 0;
         loop {
             let node = cursor.node();
             let (first, last) = (first_line(node), last_line(node));
-            let depth = cursor.depth();
             let in_error = rest.as_mut().filter(|rest| depth == rest.depth + 1);
             let mut enter = node.has_error();
             if let Some(rest) = in_error {
@@ -77,17 +77,22 @@ impl Errors {
                 } else if node.kind() != "comment" {
                     rest.first = rest.first.min(first);
                 }
-            } else if node.is_error() && depth <= 1 {
+            } else if node.is_error() && depth == 0 {
+                // The whole text, though the node may end where the parser lost hope.
+                let (first, last) = (1, u32::MAX);
+                rest = Some(Rest { depth, first, last });
+            } else if node.is_error() && depth == 1 {
                 rest = Some(Rest { depth, first, last });
             } else if node.is_error() || node.is_missing() {
                 errors.add(first, last);
                 enter = false;
             }
             if enter && cursor.goto_first_child() {
+                depth += 1;
                 continue;
             }
             loop {
-                if let Some(left) = rest.take_if(|rest| rest.depth == cursor.depth()) {
+                if let Some(left) = rest.take_if(|rest| rest.depth == depth) {
                     errors.add(left.first, left.last);
                 }
                 if cursor.goto_next_sibling() {
@@ -96,6 +101,7 @@ impl Errors {
                 if !cursor.goto_parent() {
                     return errors;
                 }
+                depth -= 1;
             }
         }
     }

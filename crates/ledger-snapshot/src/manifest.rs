@@ -117,7 +117,9 @@ pub enum ManifestError {
         field: &'static str,
     },
     /// It is of a version that is not known here.
-    #[error("manifest has format {name} version {version} level {level}, and {supported} is known here")]
+    #[error(
+        "manifest has format {name} version {version} level {level}, and {supported} is known here"
+    )]
     Version {
         /// Name of its format.
         name: String,

@@ -72,8 +72,16 @@ pub fn read_stable(
         if stable || tries == TRIES {
             let ctime_ns = if stable { after.ctime_ns } else { i64::MAX };
             let size = content.len() as u64;
-            let stat = Stat { size, ctime_ns, ..after };
-            return Ok(ReadFile { content, mode, stat });
+            let stat = Stat {
+                size,
+                ctime_ns,
+                ..after
+            };
+            return Ok(ReadFile {
+                content,
+                mode,
+                stat,
+            });
         }
     }
 }
@@ -103,7 +111,10 @@ fn read_once(
         }
     };
     let before = file.stat()?;
-    let too_large = || ReadFileError::TooLarge { path: path.clone(), limit };
+    let too_large = || ReadFileError::TooLarge {
+        path: path.clone(),
+        limit,
+    };
     if before.size > limit {
         return Err(too_large());
     }
@@ -115,11 +126,7 @@ fn read_once(
 }
 
 /// Reads to the end of the file, or to the first byte past `limit`: a file may grow without end.
-fn read_up_to(
-    file: &dyn StorageFile,
-    size_hint: u64,
-    limit: u64,
-) -> Result<Vec<u8>, StorageError> {
+fn read_up_to(file: &dyn StorageFile, size_hint: u64, limit: u64) -> Result<Vec<u8>, StorageError> {
     let most = usize::try_from(limit.saturating_add(1)).unwrap_or(usize::MAX);
     let hint = usize::try_from(size_hint.saturating_add(1)).unwrap_or(usize::MAX);
     let mut content = Vec::new();

@@ -75,7 +75,10 @@ impl StatCache {
     pub fn load(storage: &dyn Storage, path: &TreePath) -> Result<Self, StorageError> {
         let bytes = if_present(read_file(storage, path))?;
         let entries = bytes.and_then(|bytes| decode(&bytes)).unwrap_or_default();
-        Ok(StatCache { entries, changed: false })
+        Ok(StatCache {
+            entries,
+            changed: false,
+        })
     }
 
     /// Writes the cache if it changed since it was read; its directory must be there. `token` names
@@ -135,7 +138,10 @@ impl StatCache {
         let mut paths: Vec<_> = self.entries.iter().collect();
         paths.sort_unstable_by_key(|(path, _)| *path);
         for (path, known) in paths {
-            let row = Row { path: path.as_bytes(), known: *known };
+            let row = Row {
+                path: path.as_bytes(),
+                known: *known,
+            };
             // Writing into memory does not fail; if it did, the checksum would cover what is there.
             bytes = postcard::to_extend(&row, bytes).unwrap_or_default();
         }

@@ -92,9 +92,15 @@ impl fmt::Display for IgnoreWarning {
         match (file, line) {
             (Some(file), 0) => write!(f, "{file} is not in force: {why}"),
             (Some(file), line) => write!(f, "line {line} of {file} is not in force: {why}"),
-            (None, 0) => write!(f, "ignore patterns of the configuration are not in force: {why}"),
+            (None, 0) => write!(
+                f,
+                "ignore patterns of the configuration are not in force: {why}"
+            ),
             (None, line) => {
-                write!(f, "ignore pattern {line} of the configuration is not in force: {why}")
+                write!(
+                    f,
+                    "ignore pattern {line} of the configuration is not in force: {why}"
+                )
             }
         }
     }
@@ -176,7 +182,10 @@ const DOT_GIT: &[u8] = b".git";
 
 /// Whether `path` is one that the ledger keeps for itself.
 fn is_own(path: &TreePath) -> bool {
-    matches!(path.as_bytes(), b".user" | b"results/diffs" | b"results/artifacts")
+    matches!(
+        path.as_bytes(),
+        b".user" | b"results/diffs" | b"results/artifacts"
+    )
 }
 
 /// How many paths one thread looks at in one go.
@@ -200,7 +209,10 @@ pub fn stat_many(
     jobs.run(
         |(): &mut (), chunk| {
             let stat = |path| stat_if_present(storage, path);
-            chunks[chunk].iter().map(stat).collect::<Result<Vec<_>, _>>()
+            chunks[chunk]
+                .iter()
+                .map(stat)
+                .collect::<Result<Vec<_>, _>>()
         },
         |_, part| {
             stats.extend(part);
@@ -213,7 +225,9 @@ pub fn stat_many(
 fn stat_if_present(storage: &dyn Storage, path: &TreePath) -> Result<Option<Stat>, StorageError> {
     match if_present(storage.stat(path)) {
         // A directory on the way is a link now: what was below it is gone.
-        Err(error) if error.source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+        Err(error)
+            if error.source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) =>
+        {
             Ok(None)
         }
         result => result,

@@ -74,10 +74,14 @@ impl<'a> TreeWriter<'a> {
         drop(made);
         // Held while directories are made: another thread must not find one that is not noted yet.
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
-        let mut missing: Vec<TreePath> =
-            path.ancestors().take_while(|dir| !made.contains(dir)).collect();
+        let mut missing: Vec<TreePath> = path
+            .ancestors()
+            .take_while(|dir| !made.contains(dir))
+            .collect();
         while let Some(dir) = missing.pop() {
-            self.storage.create_dir(&dir, DIR_BITS).map_err(|error| taken(&dir, error))?;
+            self.storage
+                .create_dir(&dir, DIR_BITS)
+                .map_err(|error| taken(&dir, error))?;
             made.insert(dir);
         }
         Ok(())

@@ -42,8 +42,9 @@ pub use tree::Node;
 ///   between two directories until that of either one. At a power cut each directory keeps a prefix of its
 ///   changes, whatever its files and the other directories keep. A rename is never half done: a file or
 ///   directory with a durable name has one name afterwards, the old or the new. So what a
-///   rename stands on (the directory it leads into, what was moved out of one that is removed) is
-///   durable with it. A *new* file or directory is lost with its parent, if that was not synced.
+///   rename stands on (another directory that it leads into, what was moved out of one that is removed) is
+///   durable with it. A *new* file or directory is lost with its parent, if that was not synced, and
+///   renamed within it too.
 /// - **Both.** A file's bytes and its names are independent: a name may survive for a file that is
 ///   empty, and bytes for a file that has no name.
 /// - **A failed sync of a file** is the last one that meant anything for what was pending: the live image

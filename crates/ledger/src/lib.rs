@@ -1,1 +1,47 @@
-//! To be written.
+//! Remembers every edit to a project, and goes back to any of them.
+
+mod bookmarks;
+mod branches;
+mod compare;
+mod config;
+mod follow;
+mod init;
+mod moves;
+mod patches;
+mod provenance;
+mod recent;
+mod record;
+mod retention;
+mod scan;
+mod snapshots;
+mod status;
+mod workspace;
+
+pub use bookmarks::{BookmarkChange, BookmarkError, BookmarkTarget};
+pub use compare::{FileContent, FileDiff, Side};
+pub use config::{Config, ConfigError, Retention};
+pub use init::{InitError, Initialized};
+pub use moves::{Moved, RewindError};
+pub use provenance::{Boundary, Provenance};
+pub use record::{FileChange, FileTarget, Record, RecordError, RecordTree, Recorded};
+pub use retention::Collected;
+pub use scan::{OnDisk, Scan, Unrecorded};
+pub use snapshots::{SnapshotError, Taken};
+pub use status::Status;
+pub use workspace::{OpenError, Options, Workspace};
+
+pub use ledger_core as core;
+pub use ledger_replay as replay;
+pub use ledger_snapshot as snapshot;
+
+use ledger_core::{Author, AuthorKind};
+
+/// The author of what the ledger does on its own behalf.
+pub fn system_author() -> Author {
+    let version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    Author {
+        name: "bench".to_owned(),
+        version,
+        kind: AuthorKind::System,
+    }
+}

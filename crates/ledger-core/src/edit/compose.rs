@@ -35,18 +35,19 @@ impl LineEdit {
         loop {
             if let Some(Part::Delete(lines)) = first.next {
                 joined.delete(lines)?;
-                first.advance(count_lines(lines));
+                first.load();
                 continue;
             }
             if let Some(Part::Insert(lines)) = second.next {
                 joined.insert(lines)?;
-                second.advance(count_lines(lines));
+                second.load();
                 continue;
             }
             let lines = match (first.next, second.next) {
                 (None, None) => return Ok(joined.finish()),
-                (Some(part), None) | (None, Some(part)) => part.lines(),
-                (Some(a), Some(b)) => a.lines().min(b.lines()),
+                (Some(_), None) => first.lines,
+                (None, Some(_)) => second.lines,
+                (Some(_), Some(_)) => first.lines.min(second.lines),
             };
             match (first.take(lines), second.take(lines)) {
                 (Part::Insert(inserted), Part::Delete(deleted)) => {
@@ -72,21 +73,12 @@ fn check_same(line: u64, inserted: &[u8], deleted: &[u8]) -> Result<(), ApplyErr
     }
 }
 
-/// An operation, or what is left of it.
+/// What an operation does to lines, and those of them that are still to come.
 #[derive(Debug, Clone, Copy)]
 enum Part<'a> {
-    Retain(u64),
+    Retain,
     Delete(&'a [u8]),
     Insert(&'a [u8]),
-}
-
-impl Part<'_> {
-    fn lines(self) -> u64 {
-        match self {
-            Part::Retain(lines) => lines,
-            Part::Delete(lines) | Part::Insert(lines) => count_lines(lines),
-        }
-    }
 }
 
 /// Walks over the operations of an edit, by any number of lines at a time.
@@ -94,6 +86,8 @@ struct Cursor<'a> {
     ops: std::slice::Iter<'a, LineOp>,
     /// `None` past the last operation, where everything is retained.
     next: Option<Part<'a>>,
+    /// Lines of `next`, counted once: an operation may be taken in very many steps.
+    lines: u64,
 }
 
 impl<'a> Cursor<'a> {
@@ -101,34 +95,29 @@ impl<'a> Cursor<'a> {
         let mut cursor = Cursor {
             ops: edit.ops.iter(),
             next: None,
+            lines: 0,
         };
         cursor.load();
         cursor
     }
 
     fn load(&mut self) {
-        self.next = self.ops.next().map(|op| match op {
-            LineOp::Retain(lines) => Part::Retain(*lines),
-            LineOp::Delete(lines) => Part::Delete(lines),
-            LineOp::Insert(lines) => Part::Insert(lines),
-        });
-    }
-
-    fn advance(&mut self, lines: u64) {
-        self.take(lines);
+        (self.next, self.lines) = match self.ops.next() {
+            None => (None, 0),
+            Some(LineOp::Retain(lines)) => (Some(Part::Retain), *lines),
+            Some(LineOp::Delete(lines)) => (Some(Part::Delete(lines)), count_lines(lines)),
+            Some(LineOp::Insert(lines)) => (Some(Part::Insert(lines)), count_lines(lines)),
+        };
     }
 
     /// Takes `lines` lines off; the next operation has at least as many.
     fn take(&mut self, lines: u64) -> Part<'a> {
         let Some(next) = self.next else {
-            return Part::Retain(lines);
+            return Part::Retain;
         };
         let split = |text: &'a [u8]| text.split_at(end_of_lines(text, lines).unwrap_or(text.len()));
         let (taken, rest) = match next {
-            Part::Retain(there) => (
-                Part::Retain(lines),
-                Part::Retain(there.saturating_sub(lines)),
-            ),
+            Part::Retain => (Part::Retain, Part::Retain),
             Part::Delete(text) => {
                 let (taken, rest) = split(text);
                 (Part::Delete(taken), Part::Delete(rest))
@@ -138,8 +127,9 @@ impl<'a> Cursor<'a> {
                 (Part::Insert(taken), Part::Insert(rest))
             }
         };
-        match rest {
-            Part::Retain(0) | Part::Delete([]) | Part::Insert([]) => self.load(),
+        self.lines = self.lines.saturating_sub(lines);
+        match self.lines {
+            0 => self.load(),
             _ => self.next = Some(rest),
         }
         taken

@@ -9,8 +9,10 @@ pub(super) enum Side {
     New,
 }
 
-/// Appends a name, with `a/` or `b/` before it where it has a side, C-quoted where it must be (git's `quote_c_style` with
-/// `core.quotePath`).
+/// Appends a name, with `a/` or `b/` before it where it has a side.
+///
+/// It is C-quoted as git does it (`quote.c`, with `core.quotePath`), and also where it holds a
+/// space.
 pub(super) fn write_name(side: Option<Side>, path: &TreePath, out: &mut Vec<u8>) {
     let prefix: &[u8] = match side {
         None => b"",

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ledger_core::diff::{Hunk, LineKind, TEXT_MAX, TextDiff, hunks, is_text};
+use ledger_core::diff::{Hunk, LineKind, Lines, TEXT_MAX, TextDiff, hunks, is_text};
 use proptest::prelude::*;
 
 fn texts(lines: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
@@ -39,8 +39,17 @@ fn changes(old: &[u8], new: &[u8]) -> String {
     shown
 }
 
+/// So many cases, and no file written beside the sources when one fails.
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn hunks_are_what_differs_and_stand_apart(a in texts(0..30), b in texts(0..30)) {
@@ -56,17 +65,24 @@ proptest! {
         let mut above = 0;
         for hunk in diff.unified(context) {
             let lines: Vec<_> = hunk.lines().collect();
-            let text_of = |not: LineKind| -> Vec<u8> {
-                lines.iter().filter(|line| line.kind != not).flat_map(|line| line.text).copied().collect()
+            let count = |kind| lines.iter().filter(|line| line.kind == kind).count() as u64;
+            added += count(LineKind::Insert);
+            deleted += count(LineKind::Delete);
+            let text_without = |kind| -> Vec<u8> {
+                let kept = lines.iter().filter(|line| line.kind != kind);
+                kept.flat_map(|line| line.text).copied().collect()
             };
-            prop_assert_eq!(Some(&text_of(LineKind::Insert)[..]), diff.old_text().range(hunk.old_lines()));
-            prop_assert_eq!(Some(&text_of(LineKind::Delete)[..]), diff.new_text().range(hunk.new_lines()));
+            let old = diff.old_text().range(hunk.old_lines());
+            prop_assert_eq!(Some(&text_without(LineKind::Insert)[..]), old);
+            let new = diff.new_text().range(hunk.new_lines());
+            prop_assert_eq!(Some(&text_without(LineKind::Delete)[..]), new);
             for line in &lines {
-                let stands = |text: &ledger_core::diff::Lines<'_>, n: Option<u32>| n.is_none_or(|n| text.get(n - 1) == Some(line.text));
-                prop_assert!(stands(diff.old_text(), line.old) && stands(diff.new_text(), line.new));
+                let stands = |text: &Lines<'_>, number: Option<u32>| {
+                    number.is_none_or(|number| text.get(number - 1) == Some(line.text))
+                };
+                prop_assert!(stands(diff.old_text(), line.old));
+                prop_assert!(stands(diff.new_text(), line.new));
             }
-            added += lines.iter().filter(|line| line.kind == LineKind::Insert).count() as u64;
-            deleted += lines.iter().filter(|line| line.kind == LineKind::Delete).count() as u64;
             prop_assert!(hunk.old_lines().start >= above);
             above = hunk.old_lines().end;
         }
@@ -75,7 +91,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn large_texts_are_cut_without_loss(

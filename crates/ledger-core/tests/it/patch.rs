@@ -424,8 +424,17 @@ fn states() -> impl Strategy<Value = State> {
     ]
 }
 
+/// So many cases, and no file written beside the sources when one fails.
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn a_chain_of_patches_leads_through_the_same_trees(

@@ -103,7 +103,11 @@ fn narrow(len: usize) -> Option<u32> {
 }
 
 fn digest_of(index: &[u8], seek: &[u8]) -> Digest {
-    blake3::Hasher::new().update(index).update(seek).finalize().into()
+    blake3::Hasher::new()
+        .update(index)
+        .update(seek)
+        .finalize()
+        .into()
 }
 
 /// Reads and checks the end of an archive.
@@ -151,11 +155,19 @@ pub(super) fn read(file: &dyn StorageFile) -> Result<Tail, ArchiveError> {
 /// Reads the footer: how many entries the seek table has.
 fn seek_entries(end: &[u8], file_len: u64) -> Result<usize, ArchiveError> {
     let footer_at = file_len.saturating_sub(FOOTER as u64);
-    let bad = |why| ArchiveError::Layout { offset: footer_at, why };
+    let bad = |why| ArchiveError::Layout {
+        offset: footer_at,
+        why,
+    };
     let footer = end.len().checked_sub(FOOTER).and_then(|at| end.get(at..));
-    let footer = Fields::new(footer.ok_or_else(|| bad("the file is too short"))?, footer_at);
+    let footer = Fields::new(
+        footer.ok_or_else(|| bad("the file is too short"))?,
+        footer_at,
+    );
     if footer.u32_at(5)? != FOOTER_MAGIC {
-        return Err(bad("it does not end with a seek table: cut short, or no archive of ours"));
+        return Err(bad(
+            "it does not end with a seek table: cut short, or no archive of ours",
+        ));
     }
     let entries = footer.u32_at(0)? as usize;
     if footer.all[4] != 0 || entries < 2 || entries > MAX_FRAMES + 1 {
@@ -196,7 +208,13 @@ fn read_frames(
             path => Some(TreePath::parse(path).map_err(|_| index.bad("a path leads astray"))?),
         };
         let hash = Digest::from_bytes(hash);
-        frames.push(FrameInfo { start, hash, offset, packed_len, len });
+        frames.push(FrameInfo {
+            start,
+            hash,
+            offset,
+            packed_len,
+            len,
+        });
         offset += packed_len as u64;
     }
     if index.at != index.all.len() {

@@ -116,7 +116,10 @@ pub(super) fn locate(stream: &[u8], at: usize, frame: usize) -> Result<Located, 
             EntryType::GNULongLink => &mut long_target,
             _ => break header,
         };
-        let len = header.entry_size().ok().and_then(|len| usize::try_from(len).ok());
+        let len = header
+            .entry_size()
+            .ok()
+            .and_then(|len| usize::try_from(len).ok());
         let len = match len {
             Some(len @ 1..) if len <= MAX_NAME + 1 => len,
             _ => return Err(refuse("a name in it is too long")),
@@ -129,7 +132,9 @@ pub(super) fn locate(stream: &[u8], at: usize, frame: usize) -> Result<Located, 
         *slot = Some(name);
     };
     let fields = header.as_old();
-    let bits = header.mode().map_err(|_| refuse("its mode is not a number"))?;
+    let bits = header
+        .mode()
+        .map_err(|_| refuse("its mode is not a number"))?;
     let mode = match (header.entry_type(), bits) {
         (EntryType::Regular, 0o644) => Mode::File,
         (EntryType::Regular, 0o755) => Mode::Executable,
@@ -137,7 +142,9 @@ pub(super) fn locate(stream: &[u8], at: usize, frame: usize) -> Result<Located, 
         (EntryType::Regular | EntryType::Symlink, _) => return Err(refuse("its mode is not ours")),
         _ => return Err(refuse("it is neither a file nor a link")),
     };
-    let size = header.entry_size().map_err(|_| refuse("its size is not a number"))?;
+    let size = header
+        .entry_size()
+        .map_err(|_| refuse("its size is not a number"))?;
 
     // Field names are offsets into the stream too, so that a link's target can be given as a range.
     let name_range = |long: Option<Range<usize>>, field: &[u8], offset: usize| {
@@ -150,21 +157,39 @@ pub(super) fn locate(stream: &[u8], at: usize, frame: usize) -> Result<Located, 
     let start = cursor + BLOCK;
 
     let mut expected = Vec::with_capacity(start - at);
-    write_header(&mut expected, &stream[path.clone()], mode, size, &stream[target.clone()]);
-    if expected != stream[at..start] {
+    write_header(
+        &mut expected,
+        &stream[path.clone()],
+        mode,
+        size,
+        &stream[target.clone()],
+    );
+    // Only a link has a target; without this, one would pass on any file.
+    let stray = !mode.is_symlink() && !target.is_empty();
+    if stray || expected != stream[at..start] {
         return Err(refuse("its header is not written our way"));
     }
     if mode.is_symlink() && (size != 0 || target.is_empty()) {
         return Err(refuse("it is a link with a content, or without a target"));
     }
-    let path = TreePath::parse(&stream[path])
-        .map_err(|source| ArchiveError::Path { frame, at, source })?;
-    let end = (start as u64).saturating_add(size).saturating_add(padding(size) as u64);
+    let path = TreePath::parse(&stream[path]).map_err(|source| ArchiveError::Path {
+        frame,
+        at,
+        source,
+    })?;
+    let end = (start as u64)
+        .saturating_add(size)
+        .saturating_add(padding(size) as u64);
     let content = match mode.is_symlink() {
         true => target,
         false => start..start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX)),
     };
-    Ok(Located { path, mode, content, end })
+    Ok(Located {
+        path,
+        mode,
+        content,
+        end,
+    })
 }
 
 /// Where the link's target stands in a header.

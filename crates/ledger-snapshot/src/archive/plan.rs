@@ -41,7 +41,10 @@ pub(super) fn plan(members: &[Member]) -> Vec<Group> {
     let mut len = 0_u64;
     let mut close = |start: &mut usize, end: usize, len: &mut u64| {
         if *start < end {
-            groups.push(Group { members: *start..end, len: *len });
+            groups.push(Group {
+                members: *start..end,
+                len: *len,
+            });
             (*start, *len) = (end, 0);
         }
     };
@@ -79,7 +82,10 @@ pub(super) fn check(members: &[Member]) -> Result<(), ArchiveWriteError> {
             return Err(ArchiveWriteError::Unsorted { path });
         }
     }
-    for Member { path, mode, size, .. } in members {
+    for Member {
+        path, mode, size, ..
+    } in members
+    {
         if path.as_bytes().len() > MAX_NAME || (mode.is_symlink() && *size > MAX_NAME as u64) {
             let (path, limit) = (path.clone(), MAX_NAME);
             return Err(ArchiveWriteError::NameTooLong { path, limit });

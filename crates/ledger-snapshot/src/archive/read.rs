@@ -100,16 +100,45 @@ impl ArchiveReader {
 
     /// Reads one file; `None` when the archive has none at `path`.
     pub fn read(&self, path: &TreePath) -> Result<Option<(Mode, Vec<u8>)>, ArchiveError> {
-        let after = self.groups.partition_point(|group| self.start(group) <= Some(path));
+        let after = self
+            .groups
+            .partition_point(|group| self.start(group) <= Some(path));
         let Some(at) = after.checked_sub(1) else {
             return Ok(None);
         };
         let group = self.group(at)?;
-        let found = group.members.binary_search_by(|member| member.path.cmp(path));
+        let found = group
+            .members
+            .binary_search_by(|member| member.path.cmp(path));
         Ok(found.ok().map(|n| {
             let member = &group.members[n];
             (member.mode, group.stream[member.content.clone()].to_vec())
         }))
+    }
+
+    /// Whether any file lies below the directory `dir`.
+    pub fn has_below(&self, dir: &TreePath) -> Result<bool, ArchiveError> {
+        // In the order of paths, what lies below comes right after `dir/`.
+        let first = [dir.as_bytes(), b"/"].concat();
+        let before = |path: &TreePath| path.as_bytes() < first.as_slice();
+        let after = self
+            .groups
+            .partition_point(|group| self.start(group).is_none_or(before));
+        let starts_below = |at: usize| {
+            let start = self.groups.get(at).and_then(|group| self.start(group));
+            start.is_some_and(|path| path.is_below(dir))
+        };
+        if starts_below(after) {
+            return Ok(true);
+        }
+        let Some(at) = after.checked_sub(1) else {
+            return Ok(false);
+        };
+        Ok(self
+            .group(at)?
+            .members
+            .iter()
+            .any(|member| member.path.is_below(dir)))
     }
 
     /// Gives each file to `visit`, in path order, on this thread; frames are decoded on others.
@@ -147,7 +176,9 @@ impl ArchiveReader {
 
     /// Whether the frame `number` begins a group with this path and this length of tar stream.
     pub(super) fn begins_group(&self, number: usize, path: &TreePath, len: u64) -> bool {
-        let at = self.groups.binary_search_by_key(&number, |group| group.start);
+        let at = self
+            .groups
+            .binary_search_by_key(&number, |group| group.start);
         at.is_ok_and(|at| {
             let group = &self.groups[at];
             self.start(group) == Some(path) && self.stream_len(group) == len
@@ -182,7 +213,10 @@ impl ArchiveReader {
     }
 
     fn stream_len(&self, group: &Range<usize>) -> u64 {
-        self.frames[group.clone()].iter().map(|f| f.len as u64).sum()
+        self.frames[group.clone()]
+            .iter()
+            .map(|f| f.len as u64)
+            .sum()
     }
 
     fn files<'a>(
@@ -201,7 +235,10 @@ impl ArchiveReader {
 
     /// A decoded group, from the cache or into it.
     fn group(&self, at: usize) -> Result<Arc<Decoded>, ArchiveError> {
-        let cached = lock(&self.cache).iter().find(|(n, _)| *n == at).map(|(_, g)| g.clone());
+        let cached = lock(&self.cache)
+            .iter()
+            .find(|(n, _)| *n == at)
+            .map(|(_, g)| g.clone());
         if let Some(group) = cached {
             return Ok(group);
         }
@@ -258,7 +295,11 @@ impl ArchiveReader {
 
     fn refuse(&self, at: usize, byte: usize, why: &'static str) -> ArchiveError {
         let frame = self.groups[at].start;
-        ArchiveError::Member { frame, at: byte, why }
+        ArchiveError::Member {
+            frame,
+            at: byte,
+            why,
+        }
     }
 
     /// Finds the members of a group in its first frame, and checks that they fill the group.

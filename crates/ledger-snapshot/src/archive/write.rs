@@ -117,14 +117,19 @@ impl<'a> ArchiveWriter<'a> {
                 let frame = sink.frames.len() as u32;
                 let members = &self.members[groups[job].members.clone()];
                 files.extend(members.iter().zip(packed.hashes).map(|(member, hash)| {
-                    let Member { path, mode, size, .. } = member.clone();
+                    let Member {
+                        path, mode, size, ..
+                    } = member.clone();
                     let entry = FileEntry { mode, hash, size };
                     (path, Stored { entry, frame })
                 }));
                 if packed.copied {
                     frames_copied += packed.frames.len();
                 }
-                packed.frames.into_iter().try_for_each(|(info, bytes)| sink.push(info, &bytes))
+                packed
+                    .frames
+                    .into_iter()
+                    .try_for_each(|(info, bytes)| sink.push(info, &bytes))
             },
         )?;
         let frames = sink.frames.len();
@@ -141,7 +146,10 @@ impl<'a> ArchiveWriter<'a> {
         let Some((archive, tree)) = self.previous else {
             return HashMap::new();
         };
-        let old: Vec<Member> = tree.iter().map(|(path, entry)| Member::known(path, entry)).collect();
+        let old: Vec<Member> = tree
+            .iter()
+            .map(|(path, entry)| Member::known(path, entry))
+            .collect();
         let mut at = 0;
         let mut old_groups = HashMap::new();
         for group in plan(&old) {
@@ -167,7 +175,11 @@ impl<'a> ArchiveWriter<'a> {
         let hashes = members.iter().map(|m| m.hash).collect::<Option<Vec<_>>>()?;
         let frames = (first..first + group.frames()).map(|number| archive.packed(number));
         match frames.collect() {
-            Ok(frames) => Some(Packed { frames, hashes, copied: true }),
+            Ok(frames) => Some(Packed {
+                frames,
+                hashes,
+                copied: true,
+            }),
             Err(error) => {
                 tracing::warn!(%error, "frame of the previous archive is not used");
                 None
@@ -216,7 +228,11 @@ impl<'a> ArchiveWriter<'a> {
         }
         stream.cut()?;
         let (frames, copied) = (stream.frames, false);
-        Ok(Packed { frames, hashes, copied })
+        Ok(Packed {
+            frames,
+            hashes,
+            copied,
+        })
     }
 }
 
@@ -226,7 +242,11 @@ fn check_content(member: &Member, content: &[u8]) -> Result<Digest, ArchiveWrite
     let found = content.len() as u64;
     if found != member.size {
         let (path, expected) = (path(), member.size);
-        return Err(ArchiveWriteError::SizeChanged { path, expected, found });
+        return Err(ArchiveWriteError::SizeChanged {
+            path,
+            expected,
+            found,
+        });
     }
     if member.mode.is_symlink() && content.contains(&0) {
         return Err(ArchiveWriteError::InvalidTarget { path: path() });
@@ -235,7 +255,11 @@ fn check_content(member: &Member, content: &[u8]) -> Result<Digest, ArchiveWrite
     match member.hash {
         Some(expected) if expected != found => {
             let path = path();
-            Err(ArchiveWriteError::HashMismatch { path, expected, found })
+            Err(ArchiveWriteError::HashMismatch {
+                path,
+                expected,
+                found,
+            })
         }
         _ => Ok(found),
     }
@@ -280,7 +304,10 @@ fn pack(
 ) -> Result<(FrameInfo, Vec<u8>), ArchiveWriteError> {
     let packed = encoder
         .encode(stream)
-        .map_err(|source| ArchiveWriteError::Compress { start: start.clone(), source })?;
+        .map_err(|source| ArchiveWriteError::Compress {
+            start: start.clone(),
+            source,
+        })?;
     let info = FrameInfo {
         start,
         hash: Digest::of(&packed),
@@ -303,7 +330,12 @@ impl<'a> Sink<'a> {
     fn new(out: &'a dyn StorageFile) -> Self {
         let hasher = blake3::Hasher::new();
         let (offset, frames) = (0, Vec::new());
-        Sink { out, hasher, offset, frames }
+        Sink {
+            out,
+            hasher,
+            offset,
+            frames,
+        }
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), ArchiveWriteError> {

@@ -51,7 +51,8 @@ impl<'a> Fields<'a> {
     }
 
     fn required<T: Deserialize<'a>>(&mut self, field: &'static str) -> Result<T, ManifestError> {
-        self.optional(field)?.ok_or(ManifestError::Missing { field })
+        self.optional(field)?
+            .ok_or(ManifestError::Missing { field })
     }
 
     /// A map by name, each name once.
@@ -63,7 +64,8 @@ impl<'a> Fields<'a> {
 impl Manifest {
     /// Reads a manifest. Fields that it does not know are kept; those of its own must be right.
     pub fn from_json(json: &[u8]) -> Result<Self, ManifestError> {
-        let fields: Unique<&RawValue> = serde_json::from_slice(json).map_err(ManifestError::Json)?;
+        let fields: Unique<&RawValue> =
+            serde_json::from_slice(json).map_err(ManifestError::Json)?;
         let mut fields = Fields(fields.0);
         // First, so that a later version is named as that, and not by what it does differently.
         check_format(fields.required(field::FORMAT)?)?;
@@ -80,7 +82,11 @@ impl Manifest {
             tools: fields.values(field::TOOLS)?,
             archive: fields.required(field::ARCHIVE)?,
             files: pair(hashes, files)?,
-            unknown: fields.0.into_iter().map(|(name, raw)| (name, raw.to_owned())).collect(),
+            unknown: fields
+                .0
+                .into_iter()
+                .map(|(name, raw)| (name, raw.to_owned()))
+                .collect(),
         };
         let holds = |path: &TreePath| manifest.files.contains_key(path);
         match find_nested(manifest.files.keys(), holds) {
@@ -99,7 +105,10 @@ fn check_format(found: Format) -> Result<(), ManifestError> {
         name: found.name,
         version: found.version,
         level: found.level,
-        supported: format!("{} version {} level {}", known.name, known.version, known.level),
+        supported: format!(
+            "{} version {} level {}",
+            known.name, known.version, known.level
+        ),
     })
 }
 
@@ -141,14 +150,17 @@ fn pair(
         false => hashes.get(files.len()).map(|(path, _)| path),
     };
     let mut unpaired = alone.cloned();
-    let paired = hashes.into_iter().zip(files).map(|((path, hash), (other, file))| {
-        if path != other && unpaired.as_ref().is_none_or(|known| path < *known) {
-            unpaired = Some(path.clone().min(other));
-        }
-        let FileFields { size, mode, frame } = file;
-        let entry = FileEntry { mode, hash, size };
-        (path, Stored { entry, frame })
-    });
+    let paired = hashes
+        .into_iter()
+        .zip(files)
+        .map(|((path, hash), (other, file))| {
+            if path != other && unpaired.as_ref().is_none_or(|known| path < *known) {
+                unpaired = Some(path.clone().min(other));
+            }
+            let FileFields { size, mode, frame } = file;
+            let entry = FileEntry { mode, hash, size };
+            (path, Stored { entry, frame })
+        });
     let paired = paired.collect();
     match unpaired {
         Some(path) => Err(ManifestError::Unpaired { path }),
@@ -180,7 +192,9 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unique<V> {
                 let mut values = BTreeMap::new();
                 while let Some((key, value)) = map.next_entry::<String, V>()? {
                     if values.contains_key(&key) {
-                        return Err(de::Error::custom(format_args!("key {key:?} is there twice")));
+                        return Err(de::Error::custom(format_args!(
+                            "key {key:?} is there twice"
+                        )));
                     }
                     values.insert(key, value);
                 }

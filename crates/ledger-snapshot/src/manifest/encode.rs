@@ -47,10 +47,28 @@ impl Manifest {
         let hash = |stored: &Stored| stored.entry.hash;
         let texts = || self.files.iter().filter_map(text);
         let raws = || self.files.iter().filter(raw);
-        out.map(field::HASHES, texts().map(|(path, stored)| (path, hash(stored))));
-        out.list(field::HASHES_RAW, raws().map(|(path, stored)| RawHash { path, hash: hash(stored) }));
-        out.map(field::FILES, texts().map(|(path, stored)| (path, file(stored))));
-        out.list(field::FILES_RAW, raws().map(|(path, stored)| RawFile { path, fields: file(stored) }));
+        out.map(
+            field::HASHES,
+            texts().map(|(path, stored)| (path, hash(stored))),
+        );
+        out.list(
+            field::HASHES_RAW,
+            raws().map(|(path, stored)| RawHash {
+                path,
+                hash: hash(stored),
+            }),
+        );
+        out.map(
+            field::FILES,
+            texts().map(|(path, stored)| (path, file(stored))),
+        );
+        out.list(
+            field::FILES_RAW,
+            raws().map(|(path, stored)| RawFile {
+                path,
+                fields: file(stored),
+            }),
+        );
         for (name, value) in &self.unknown {
             out.field(name, value);
         }
@@ -81,14 +99,16 @@ impl Document {
     }
 
     fn name(&mut self, name: &str) {
-        self.0.push_str(if self.0.len() == 1 { "\n  " } else { ",\n  " });
+        self.0
+            .push_str(if self.0.len() == 1 { "\n  " } else { ",\n  " });
         self.value(name);
         self.0.push_str(": ");
     }
 
     fn value(&mut self, value: &(impl Serialize + ?Sized)) {
         // None of the types that come here can fail: no map has a key that is not a string.
-        self.0.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()));
+        self.0
+            .push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()));
     }
 
     fn field(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {

@@ -123,7 +123,10 @@ impl Class {
     fn parse(chars: &[char], mut at: usize) -> Result<(Self, usize), Why> {
         const UNCLOSED: Why = "a bracket in it is not closed";
         let get = |at: usize| chars.get(at).copied().ok_or(UNCLOSED);
-        let mut class = Class { members: [false; 128], negated: false };
+        let mut class = Class {
+            members: [false; 128],
+            negated: false,
+        };
         if matches!(get(at)?, '!' | '^') {
             class.negated = true;
             at += 1;
@@ -149,7 +152,9 @@ impl Class {
                     before = None;
                 }
                 ('[', _) if chars.get(at + 1) == Some(&':') => {
-                    let close = (at + 2..chars.len()).find(|&n| chars[n] == ']').ok_or(UNCLOSED)?;
+                    let close = (at + 2..chars.len())
+                        .find(|&n| chars[n] == ']')
+                        .ok_or(UNCLOSED)?;
                     if close > at + 2 && chars[close - 1] == ':' {
                         let name: String = chars[at + 2..close - 1].iter().collect();
                         class.add_named(&name)?;

@@ -68,7 +68,12 @@ impl Layer {
             0 => 0,
             len => len + 1,
         };
-        Some(Arc::new(Layer { above, prefix, git, bench }))
+        Some(Arc::new(Layer {
+            above,
+            prefix,
+            git,
+            bench,
+        }))
     }
 
     /// This layer and those above it, the deepest first.
@@ -155,9 +160,10 @@ pub(super) fn compile<'a>(
     for (at, line) in lines.enumerate() {
         let added = match glob::translate(line) {
             Ok(None) => continue,
-            Ok(Some(pattern)) if pattern.len() <= MAX_PATTERN => {
-                builder.add_line(None, &pattern).map(|_| ()).map_err(|error| error.to_string())
-            }
+            Ok(Some(pattern)) if pattern.len() <= MAX_PATTERN => builder
+                .add_line(None, &pattern)
+                .map(|_| ())
+                .map_err(|error| error.to_string()),
             Ok(Some(_)) => Err(format!("it is longer than {MAX_PATTERN} bytes")),
             Err(why) => Err(why.to_owned()),
         };
@@ -166,7 +172,10 @@ pub(super) fn compile<'a>(
             Err(why) => warn(at + 1, why),
         }
         if patterns == MAX_PATTERNS {
-            warn(at + 2, format!("it and those after it are more than {MAX_PATTERNS} patterns"));
+            warn(
+                at + 2,
+                format!("it and those after it are more than {MAX_PATTERNS} patterns"),
+            );
             break;
         }
     }

@@ -39,7 +39,10 @@ pub(super) fn walk(
     configured: &Gitignore,
     threads: NonZeroUsize,
 ) -> Result<Walk, StorageError> {
-    let root = Pending { dir: TreePath::root(), layer: None };
+    let root = Pending {
+        dir: TreePath::root(),
+        layer: None,
+    };
     let shared = Shared {
         storage,
         configured,
@@ -152,9 +155,15 @@ impl Shared<'_> {
             }
             match entry.stat.kind {
                 FileKind::File | FileKind::Symlink => {
-                    part.files.push(Found { path, stat: entry.stat });
+                    part.files.push(Found {
+                        path,
+                        stat: entry.stat,
+                    });
                 }
-                FileKind::Dir => found.push(Pending { dir: path, layer: layer.clone() }),
+                FileKind::Dir => found.push(Pending {
+                    dir: path,
+                    layer: layer.clone(),
+                }),
                 FileKind::Other => part.others.push(path),
             }
         }
@@ -187,7 +196,10 @@ fn is_closed(error: &StorageError) -> bool {
     let too_long = rustix::io::Errno::NAMETOOLONG.raw_os_error();
     let is_link = rustix::io::Errno::LOOP.raw_os_error();
     error.kind() == io::ErrorKind::PermissionDenied
-        || error.source.raw_os_error().is_some_and(|code| code == too_long || code == is_link)
+        || error
+            .source
+            .raw_os_error()
+            .is_some_and(|code| code == too_long || code == is_link)
 }
 
 struct StopOnPanic<'a, 'b>(&'a Shared<'b>);

@@ -15,7 +15,8 @@ pub(super) struct EntryOp {
     pub edits: Vec<Edit>,
     /// Directories that get a place by it: one made or moved, two exchanged.
     pub places: Vec<Ino>,
-    /// Directories that must have their place for it to be kept: what is moved is moved beneath them.
+    /// Directories that must have their place for it to be kept: something is moved beneath them from
+    /// another directory.
     pub beneath: Vec<Ino>,
     /// A directory that it removes: what was moved out of it must have been.
     pub emptied: Option<Ino>,

@@ -108,12 +108,16 @@ impl Disk {
         }
         let mut op = EntryOp {
             places: self.only_dirs([Some(moved), target.filter(|_| exchange)]),
-            beneath: self.lineage(&to.parent())?,
             ..EntryOp::default()
         };
-        if exchange {
-            op.beneath.extend(self.lineage(&from.parent())?);
-        } else if let Some(target) = target {
+        // Within one directory nothing comes to stand where it could be lost.
+        if old != new {
+            op.beneath = self.lineage(&to.parent())?;
+            if exchange {
+                op.beneath.extend(self.lineage(&from.parent())?);
+            }
+        }
+        if let Some(target) = target.filter(|_| !exchange) {
             self.check_replaces(moved, target)?;
             op.emptied = self.only_dirs([Some(target), None]).pop();
         }

@@ -16,10 +16,12 @@ fn a_name_is_durable_with_its_directory_and_lost_with_its_parent() {
     let disk = SimStorage::new();
     disk.create_dir(&path("d"), 0o700).unwrap();
     open(&disk, "d/f").sync().unwrap();
+    disk.rename(&path("d/f"), &path("d/g"), RenameMode::Replace)
+        .unwrap();
     disk.sync_dir(&path("d")).unwrap();
     assert_eq!(after(&disk, Crash::DropAll), "");
     disk.sync_dir(&TreePath::root()).unwrap();
-    assert_eq!(after(&disk, Crash::DropAll), "d 0700 dir\nd/f 0600 \"\"\n");
+    assert_eq!(after(&disk, Crash::DropAll), "d 0700 dir\nd/g 0600 \"\"\n");
 }
 
 #[test]
@@ -95,25 +97,44 @@ fn a_file_moved_into_a_new_directory_is_not_lost_with_it() {
     assert_eq!(after(&disk, Crash::DropAll), disk.dump());
 }
 
+#[test]
+fn a_file_exchanged_into_a_new_directory_is_not_lost_with_it() {
+    let disk = SimStorage::new();
+    disk.write_file("d/f", b"x");
+    disk.create_dir(&path("new"), 0o700).unwrap();
+    open(&disk, "new/f");
+    disk.rename(&path("new/f"), &path("d/f"), RenameMode::Exchange)
+        .unwrap();
+    let left = outcomes(&disk);
+    assert!(left.iter().all(|tree| tree.contains("\"x\"")), "{left:?}");
+    disk.sync_dir(&path("d")).unwrap();
+    assert_eq!(after(&disk, Crash::DropAll), disk.dump());
+}
+
 /// Two directories moved below each other in turn: were the second move kept without the first one's
 /// undoing, each would stand in the other, and no name would lead to either.
 #[test]
 fn directories_never_swallow_each_other() {
-    let disk = SimStorage::new();
-    disk.write_file("p/a/one", b"1");
-    disk.write_file("q/b/two", b"2");
-    let mv = |from, to| {
-        disk.rename(&path(from), &path(to), RenameMode::Replace)
-            .unwrap();
-    };
-    mv("p/a", "q/b/a");
-    mv("q/b/a", "p/a");
-    mv("q/b", "p/a/b");
-    for tree in outcomes(&disk) {
-        assert!(tree.contains("\"1\"") && tree.contains("\"2\""), "{tree}");
+    for undo in [RenameMode::Replace, RenameMode::Exchange] {
+        let disk = SimStorage::new();
+        disk.write_file("p/a/one", b"1");
+        disk.write_file("q/b/two", b"2");
+        let mv = |from, to, mode| disk.rename(&path(from), &path(to), mode).unwrap();
+        mv("p/a", "q/b/a", RenameMode::Replace);
+        match undo {
+            RenameMode::Exchange => {
+                disk.create_dir(&path("p/a"), 0o700).unwrap();
+                mv("p/a", "q/b/a", undo);
+            }
+            _ => mv("q/b/a", "p/a", undo),
+        }
+        mv("q/b", "p/a/b", RenameMode::Replace);
+        for tree in outcomes(&disk) {
+            assert!(tree.contains("\"1\"") && tree.contains("\"2\""), "{tree}");
+        }
+        disk.sync_dir(&path("q")).unwrap();
+        assert_eq!(after(&disk, Crash::DropAll), disk.dump());
     }
-    disk.sync_dir(&path("q")).unwrap();
-    assert_eq!(after(&disk, Crash::DropAll), disk.dump());
 }
 
 #[test]
