@@ -62,13 +62,19 @@ impl Workspace {
             if matches!(change.to, FileTarget::Renamed(_)) {
                 return Err(conflict(&change.path, *by, "it cannot be renamed as well"));
             }
-            *ours = combine(
+            let combined = combine(
                 &change.path,
                 *by,
                 base.as_ref(),
                 theirs.as_ref(),
                 ours.as_ref(),
-            )?;
+            );
+            *ours = combined.map_err(|error| match (&base, &ours) {
+                (Some(base), Some(ours)) => {
+                    name_first(error, base, ours, touching().map(|(id, body)| (*id, body)))
+                }
+                _ => error,
+            })?;
         }
         Ok(())
     }
