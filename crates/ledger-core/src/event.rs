@@ -324,6 +324,17 @@ pub struct SnapshotNote {
     pub bytes: u64,
     /// What made it due.
     pub reason: String,
+    /// When it was taken: the manifest's `ts`.
+    pub taken_at: Timestamp,
+    /// The manifest's `env`, `seeds` and `tools`: with them it can be made again, byte for byte.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, serde_json::Value>,
+    /// Seeds of random numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seeds: BTreeMap<String, serde_json::Value>,
+    /// Versions of tools.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, serde_json::Value>,
 }
 
 /// Where a `rewind` came from.

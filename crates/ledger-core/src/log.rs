@@ -7,6 +7,7 @@
 //! **Invariant:** no reader changes anything.
 
 mod append;
+mod audit;
 mod cursor;
 mod heads;
 mod history;
@@ -21,6 +22,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use append::{AppendError, Appended, Batch, Key, On};
+pub use audit::{Audit, Tail, audit};
 pub use heads::{Bookmark, BranchHead, Heads};
 pub use history::{History, Query};
 pub use lock::{Lock, LockError};
@@ -234,6 +236,21 @@ impl Log {
                 .unwrap_or(Err(AppendError::Poisoned))
                 .map_err(E::from)
         })
+    }
+
+    /// Sets a torn tail aside, makes all whole rows durable, and raises the tip to the last of them.
+    pub fn settle_end(&self) -> Result<(), AppendError> {
+        let mut queue = locked(&self.queue);
+        while queue.busy {
+            queue = self
+                .turn
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.busy = true;
+        drop(queue);
+        let _turn = Turn(self);
+        self.with_writer(Writer::settle_end)
     }
 
     /// What should be told to the user, since it was last asked.

@@ -127,6 +127,12 @@ impl SnapshotSource {
         Ok(archive)
     }
 
+    /// Closes a snapshot whose files were replaced.
+    pub fn forget(&self, id: SnapshotId) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Reads a snapshot's manifest, which is the one that was recorded.
     pub fn manifest(&self, base: &Base) -> Result<Manifest, BaseError> {
         let bytes = read_file(self.storage.as_ref(), &layout::manifest(base.id))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ledger_core::log::{Row, View};
 use ledger_core::storage::Storage;
-use ledger_core::{Change, EventId, FileEdit, TreePath};
+use ledger_core::{Change, EventId, FileEdit, SnapshotId, TreePath};
 use ledger_snapshot::{ArchiveReader, FileEntry, Tree};
 
 use crate::base::{Base, BaseError, SnapshotSource};
@@ -48,7 +48,26 @@ impl State {
         view: &View,
         event: EventId,
     ) -> Result<State, RebuildError> {
-        let found = find_base(snapshots, view, event)?;
+        State::rebuild_from(snapshots, view, event, None)
+    }
+
+    /// The same, but not from the snapshot `except`, which is to be made again.
+    pub fn rebuild_without(
+        snapshots: &SnapshotSource,
+        view: &View,
+        event: EventId,
+        except: SnapshotId,
+    ) -> Result<State, RebuildError> {
+        State::rebuild_from(snapshots, view, event, Some(except))
+    }
+
+    fn rebuild_from(
+        snapshots: &SnapshotSource,
+        view: &View,
+        event: EventId,
+        except: Option<SnapshotId>,
+    ) -> Result<State, RebuildError> {
+        let found = find_base(snapshots, view, event, except)?;
         let tree = found.tree.as_ref().clone();
         let mut state = State {
             event,
@@ -198,6 +217,7 @@ fn find_base(
     snapshots: &SnapshotSource,
     view: &View,
     event: EventId,
+    except: Option<SnapshotId>,
 ) -> Result<Found, RebuildError> {
     let open = |base: &Base| -> Result<(Arc<Tree>, Arc<ArchiveReader>), BaseError> {
         Ok((snapshots.tree(base)?, snapshots.archive(base)?))
@@ -208,7 +228,7 @@ fn find_base(
     for row in view.line_of(event)? {
         let row = row?;
         if usable.is_none()
-            && let Some(base) = Base::made_by(&row)
+            && let Some(base) = Base::made_by(&row).filter(|base| Some(base.id) != except)
         {
             match open(&base) {
                 Ok((tree, archive)) => usable = Some((base, tree, archive)),
@@ -236,7 +256,7 @@ fn find_base(
         .and_then(Base::made_by)
         .filter(|base| base.event() == EventId::GENESIS)
     {
-        Some(base) if failed.is_none() => {
+        Some(base) if failed.is_none() && Some(base.id) != except => {
             let (tree, archive) = open(&base)?;
             rows.retain(|row| row.event.id != EventId::GENESIS);
             Ok(Found {

@@ -18,11 +18,14 @@
 //! each frame's, the manifest each content's. A reader uses nothing that it has not checked.
 
 mod error;
+mod fields;
 mod frame;
+mod group;
 mod index;
 mod member;
 mod plan;
 mod read;
+mod stream;
 mod write;
 
 use ledger_core::{Digest, Mode, TreePath};

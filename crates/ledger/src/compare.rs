@@ -34,8 +34,10 @@ pub struct FileContent {
 /// A file that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff {
-    /// The file.
+    /// The file; after a rename, its new name.
     pub path: TreePath,
+    /// Its old name, where it was renamed.
+    pub from: Option<TreePath>,
     /// On the first side.
     pub before: Option<FileContent>,
     /// On the second side.
@@ -74,7 +76,7 @@ impl FileDiff {
         let (old, new) = self.contents();
         let patch = PatchFile {
             path: &self.path,
-            from: None,
+            from: self.from.as_ref(),
             before: side(&self.before).map(|mode| (mode, old)),
             after: side(&self.after).map(|mode| (mode, new)),
             edit: None,
@@ -111,6 +113,7 @@ impl Workspace {
             if before != after {
                 visit(FileDiff {
                     path: path.clone(),
+                    from: None,
                     before,
                     after,
                 })?;

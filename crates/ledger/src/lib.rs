@@ -2,32 +2,42 @@
 
 mod bookmarks;
 mod branches;
+mod catalog;
+mod codes;
 mod compare;
 mod config;
 mod follow;
 mod init;
+mod lines;
 mod moves;
 mod patches;
 mod provenance;
 mod recent;
 mod record;
+mod restore;
 mod retention;
 mod scan;
 mod snapshots;
 mod status;
+mod verify;
 mod workspace;
 
 pub use bookmarks::{BookmarkChange, BookmarkError, BookmarkTarget};
+pub use catalog::{SnapshotCheck, SnapshotCheckError, SnapshotInfo};
+pub use codes::ErrorCode;
 pub use compare::{FileContent, FileDiff, Side};
-pub use config::{Config, ConfigError, Retention};
+pub use config::{Config, ConfigError, Retention, parse_duration};
 pub use init::{InitError, Initialized};
+pub use lines::{Answer, LINE_MAX};
 pub use moves::{Moved, RewindError};
 pub use provenance::{Boundary, Provenance};
 pub use record::{FileChange, FileTarget, Record, RecordError, RecordTree, Recorded};
+pub use restore::{RestoreError, Restored};
 pub use retention::Collected;
 pub use scan::{OnDisk, Scan, Unrecorded};
 pub use snapshots::{SnapshotError, Taken};
 pub use status::Status;
+pub use verify::{Finding, Severity, Verified, VerifyError, VerifyOptions};
 pub use workspace::{OpenError, Options, Workspace};
 
 pub use ledger_core as core;

@@ -180,10 +180,17 @@ fn keep_artifact(storage: &dyn Storage, artifact: &str) -> Result<Digest, Record
         .map_err(|error| refused(&format!("it cannot be read: {}", error.source)))?;
     file.sync()?;
     sync_up(storage, &path.parent())?;
+    Ok(digest_file(storage, &path)?)
+}
+
+/// The digest of a file, read piece by piece.
+pub(crate) fn digest_file(storage: &dyn Storage, path: &TreePath) -> Result<Digest, StorageError> {
+    const PIECE: usize = 1 << 20;
+    let file = storage.open(path, OpenMode::Read)?;
     let mut hasher = blake3::Hasher::new();
     let mut offset = 0;
     loop {
-        let piece = read_range(file.as_ref(), offset, 1 << 20)?;
+        let piece = read_range(file.as_ref(), offset, PIECE)?;
         if piece.is_empty() {
             return Ok(hasher.finalize().into());
         }

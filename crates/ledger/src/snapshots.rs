@@ -163,32 +163,26 @@ pub(crate) fn stage(
     let written = write(file.as_ref()).map_err(discard)?;
     file.sync().map_err(|error| discard(error.into()))?;
     let text = |value: &str| Value::String(value.to_owned());
-    let described = Manifest {
-        id,
-        ts,
+    let mut note = SnapshotNote {
         base_event_id: base,
-        event_offset,
-        tar_uri: layout::archive(id).to_string(),
+        manifest: Digest::of(b""),
+        index: written.archive.index,
+        bytes: written.archive.bytes,
+        reason: reason.to_owned(),
+        taken_at: ts,
         env: BTreeMap::from([
             ("arch".to_owned(), text(std::env::consts::ARCH)),
             ("os".to_owned(), text(std::env::consts::OS)),
         ]),
         seeds: BTreeMap::new(),
         tools: BTreeMap::from([("bench".to_owned(), text(env!("CARGO_PKG_VERSION")))]),
-        archive: written.archive,
-        files: written.files,
-        unknown: BTreeMap::new(),
     };
+    let described = manifest_of(id, &note, event_offset, written);
     let json = described.to_json();
+    note.manifest = Digest::of(&json);
+    note.bytes += json.len() as u64;
     write_new(log_storage, &manifest, &json, Durability::Durable)
         .map_err(|error| discard(error.into()))?;
-    let note = SnapshotNote {
-        base_event_id: base,
-        manifest: Digest::of(&json),
-        index: written.archive.index,
-        bytes: written.archive.bytes + json.len() as u64,
-        reason: reason.to_owned(),
-    };
     Ok(Staged {
         archive,
         manifest,
@@ -196,6 +190,28 @@ pub(crate) fn stage(
         id,
         files: described.files.len(),
     })
+}
+
+/// The manifest of an archive, from what the snapshot's row says: the same each time.
+pub(crate) fn manifest_of(
+    id: SnapshotId,
+    note: &SnapshotNote,
+    event_offset: u64,
+    written: Written,
+) -> Manifest {
+    Manifest {
+        id,
+        ts: note.taken_at,
+        base_event_id: note.base_event_id,
+        event_offset,
+        tar_uri: layout::archive(id).to_string(),
+        env: note.env.clone(),
+        seeds: note.seeds.clone(),
+        tools: note.tools.clone(),
+        archive: written.archive,
+        files: written.files,
+        unknown: BTreeMap::new(),
+    }
 }
 
 /// The row of a snapshot.

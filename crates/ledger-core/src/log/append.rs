@@ -323,6 +323,13 @@ impl Writer {
         Ok(())
     }
 
+    /// Makes rows that nobody acknowledged durable, and raises the tip.
+    pub fn settle_end(&mut self) -> Result<(), AppendError> {
+        let (end, durable_end) = (self.view.mark.end, self.view.durable_end);
+        self.write(end, durable_end, &[])
+            .map_err(|failure| failure.error())
+    }
+
     /// Makes the rows of one batch after those that stand in `bytes` already, and takes them in.
     fn prepare(
         &mut self,

@@ -13,7 +13,10 @@ use crate::digest::Digest;
 use crate::event::{Action, BookmarkOp, BookmarkVerb, ObjectRef};
 use crate::id::{EventId, SnapshotId};
 use crate::layout;
-use crate::storage::{Durability, Storage, StorageError, if_present, read_file, write_atomically};
+use crate::storage::{
+    Durability, PRIVATE_DIR, Storage, StorageError, create_dirs, if_present, read_file,
+    write_atomically,
+};
 use crate::time::Timestamp;
 use crate::wire::RowFault;
 
@@ -248,6 +251,12 @@ pub fn store(
     bytes.push(b'\n');
     let check = Digest::of(&bytes);
     bytes.extend_from_slice(check.to_string().as_bytes());
+    create_dirs(
+        storage,
+        &layout::cache_dir(),
+        PRIVATE_DIR,
+        Durability::Derived,
+    )?;
     write_atomically(
         storage,
         &layout::heads(),

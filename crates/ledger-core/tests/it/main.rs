@@ -2,4 +2,5 @@
 
 mod diff;
 mod edit;
+mod log;
 mod patch;

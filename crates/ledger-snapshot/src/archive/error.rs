@@ -121,6 +121,9 @@ pub enum ArchiveWriteError {
         /// The member.
         path: TreePath,
     },
+    /// A member stands at the root itself.
+    #[error("a member has no name")]
+    Unnamed,
     /// A member stands below another member, which no disk can hold.
     #[error("{path} stands below {above}, which is a file")]
     Nested {

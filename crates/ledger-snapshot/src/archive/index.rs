@@ -19,6 +19,7 @@
 use ledger_core::storage::{StorageFile, read_range};
 use ledger_core::{Digest, TreePath};
 
+use super::fields::Fields;
 use super::frame::{FrameInfo, packed_bound};
 use super::member::BLOCK;
 use super::{ArchiveError, END_LEN, FORMAT_VERSION, MAX_FRAME, MAX_FRAMES, MAX_INDEX};
@@ -274,48 +275,5 @@ fn at_least(
     match end.len() >= len {
         true => Ok(end),
         false => read_end(file, file_len, len),
-    }
-}
-
-/// Bytes that are read field by field, and where in the file they stand.
-struct Fields<'a> {
-    all: &'a [u8],
-    at: usize,
-    offset: u64,
-}
-
-impl<'a> Fields<'a> {
-    fn new(all: &'a [u8], offset: u64) -> Self {
-        Fields { all, at: 0, offset }
-    }
-
-    fn bad(&self, why: &'static str) -> ArchiveError {
-        let offset = self.offset + self.at as u64;
-        ArchiveError::Layout { offset, why }
-    }
-
-    fn take(&mut self, len: usize) -> Result<&'a [u8], ArchiveError> {
-        let bytes = self.all.get(self.at..self.at.saturating_add(len));
-        let bytes = bytes.ok_or_else(|| self.bad("it ends too early"))?;
-        self.at += len;
-        Ok(bytes)
-    }
-
-    fn u16(&mut self) -> Result<u16, ArchiveError> {
-        let bytes = self.take(2)?;
-        Ok(u16::from_le_bytes([bytes[0], bytes[1]]))
-    }
-
-    fn u32(&mut self) -> Result<u32, ArchiveError> {
-        let value = self.u32_at(self.at)?;
-        self.at += 4;
-        Ok(value)
-    }
-
-    fn u32_at(&self, at: usize) -> Result<u32, ArchiveError> {
-        match self.all.get(at..at + 4) {
-            Some(&[a, b, c, d]) => Ok(u32::from_le_bytes([a, b, c, d])),
-            _ => Err(self.bad("it ends too early")),
-        }
     }
 }

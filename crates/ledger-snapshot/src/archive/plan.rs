@@ -90,7 +90,10 @@ pub(super) fn check(members: &[Member]) -> Result<(), ArchiveWriteError> {
             let (path, limit) = (path.clone(), MAX_NAME);
             return Err(ArchiveWriteError::NameTooLong { path, limit });
         }
-        if path.is_root() || (mode.is_symlink() && *size == 0) {
+        if path.is_root() {
+            return Err(ArchiveWriteError::Unnamed);
+        }
+        if mode.is_symlink() && *size == 0 {
             let path = path.clone();
             return Err(ArchiveWriteError::InvalidTarget { path });
         }

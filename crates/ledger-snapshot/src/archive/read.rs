@@ -8,7 +8,7 @@ use ledger_core::storage::{StorageFile, read_range};
 use ledger_core::{Digest, Mode, TreePath};
 
 use super::frame::{Decoder, FrameInfo};
-use super::member::{Located, locate, padding_is_zero};
+use super::group::{Decoded, Told};
 use super::{ArchiveError, END_LEN, MAX_FRAME, MIB, index};
 use crate::parallel::{Ordered, all_cores, lock};
 
@@ -43,13 +43,6 @@ pub struct ArchivedFile<'a> {
     pub content: &'a [u8],
     /// The frame that it begins in.
     pub frame: u32,
-}
-
-/// A decoded group.
-#[derive(Debug)]
-struct Decoded {
-    stream: Vec<u8>,
-    members: Vec<Located>,
 }
 
 impl ArchiveReader {
@@ -280,57 +273,20 @@ impl ArchiveReader {
 
     fn decode(&self, decoder: &mut Decoder, at: usize) -> Result<Decoded, ArchiveError> {
         let group = &self.groups[at];
+        let told = Told {
+            frames: group.clone(),
+            len: self.stream_len(group),
+            start: self.start(group),
+            next: self.groups.get(at + 1).and_then(|next| self.start(next)),
+            limit: self.limit,
+        };
         let mut stream = Vec::with_capacity(self.frames[group.start].len);
         self.decode_frame(decoder, group.start, &mut stream)?;
-        let members = self.members(at, &stream)?;
+        // Before the other frames are decoded, so that a file over the limit takes no memory.
+        let members = told.members(&stream)?;
         for number in group.start + 1..group.end {
             self.decode_frame(decoder, number, &mut stream)?;
         }
-        let padded = |member| padding_is_zero(&stream, member);
-        if !members.iter().all(padded) {
-            return Err(self.refuse(at, 0, "a content is not followed by zeros"));
-        }
-        Ok(Decoded { stream, members })
-    }
-
-    fn refuse(&self, at: usize, byte: usize, why: &'static str) -> ArchiveError {
-        let frame = self.groups[at].start;
-        ArchiveError::Member {
-            frame,
-            at: byte,
-            why,
-        }
-    }
-
-    /// Finds the members of a group in its first frame, and checks that they fill the group.
-    fn members(&self, at: usize, stream: &[u8]) -> Result<Vec<Located>, ArchiveError> {
-        let group = &self.groups[at];
-        let len = self.stream_len(group);
-        let next_start = self.groups.get(at + 1).and_then(|next| self.start(next));
-        let mut members: Vec<Located> = Vec::new();
-        let mut cursor = 0;
-        while cursor < stream.len() {
-            let member = locate(stream, cursor, group.start)?;
-            let in_order = match members.last() {
-                Some(last) => last.path < member.path,
-                None => self.start(group) == Some(&member.path),
-            };
-            if !in_order || next_start.is_some_and(|next| *next <= member.path) {
-                let why = "it is out of order, there twice, or not where the index says";
-                return Err(self.refuse(at, cursor, why));
-            }
-            let size = member.content.len() as u64;
-            if size > self.limit {
-                let (path, limit) = (member.path, self.limit);
-                return Err(ArchiveError::TooLarge { path, size, limit });
-            }
-            let fits = member.end <= stream.len() as u64 || (cursor == 0 && member.end == len);
-            if !fits || (group.len() > 1 && member.end != len) {
-                return Err(self.refuse(at, cursor, "it does not end where its frames end"));
-            }
-            cursor = usize::try_from(member.end).unwrap_or(usize::MAX);
-            members.push(member);
-        }
-        Ok(members)
+        told.finish(stream, members)
     }
 }

@@ -6,12 +6,10 @@ use std::num::NonZeroUsize;
 use ledger_core::storage::StorageFile;
 use ledger_core::{Digest, TreePath};
 
-use super::frame::{Encoder, FrameInfo};
+use super::frame::Encoder;
 use super::plan::{Group, check, plan};
-use super::{
-    ArchiveDigest, ArchiveReader, ArchiveWriteError, END_LEN, MAX_FRAME, MIB, Member, Stored,
-    index, member,
-};
+use super::stream::{PackedFrame, Sink, Stream};
+use super::{ArchiveDigest, ArchiveReader, ArchiveWriteError, MIB, Member, Stored, member};
 use crate::parallel::{Ordered, all_cores};
 use crate::tree::{FileEntry, Tree};
 
@@ -52,7 +50,7 @@ impl Written {
 
 /// What one job gives: the frames of a group.
 struct Packed {
-    frames: Vec<(FrameInfo, Vec<u8>)>,
+    frames: Vec<PackedFrame>,
     hashes: Vec<Digest>,
     copied: bool,
 }
@@ -114,7 +112,7 @@ impl<'a> ArchiveWriter<'a> {
                 self.encode(group, encoder, &contents)
             },
             |job, packed: Packed| {
-                let frame = sink.frames.len() as u32;
+                let frame = sink.frames() as u32;
                 let members = &self.members[groups[job].members.clone()];
                 files.extend(members.iter().zip(packed.hashes).map(|(member, hash)| {
                     let Member {
@@ -132,7 +130,7 @@ impl<'a> ArchiveWriter<'a> {
                     .try_for_each(|(info, bytes)| sink.push(info, &bytes))
             },
         )?;
-        let frames = sink.frames.len();
+        let frames = sink.frames();
         Ok(Written {
             archive: sink.finish()?,
             files: files.into_iter().collect(),
@@ -199,13 +197,8 @@ impl<'a> ArchiveWriter<'a> {
         E: Into<BoxError>,
     {
         let members = &self.members[group.members.clone()];
-        let capacity = group.len.min(MAX_FRAME as u64) as usize;
-        let mut stream = Stream {
-            encoder,
-            filled: Vec::with_capacity(capacity),
-            start: members.first().map(|m| m.path.clone()),
-            frames: Vec::new(),
-        };
+        let start = members.first().map(|member| member.path.clone());
+        let mut stream = Stream::new(encoder, start, group.len);
         let mut hashes = Vec::with_capacity(members.len());
         let mut head = Vec::new();
         for member in members {
@@ -226,12 +219,10 @@ impl<'a> ArchiveWriter<'a> {
                 stream.push(&[0; member::BLOCK][..member::padding(member.size)])?;
             }
         }
-        stream.cut()?;
-        let (frames, copied) = (stream.frames, false);
         Ok(Packed {
-            frames,
+            frames: stream.finish()?,
             hashes,
-            copied,
+            copied: false,
         })
     }
 }
@@ -262,106 +253,5 @@ fn check_content(member: &Member, content: &[u8]) -> Result<Digest, ArchiveWrite
             })
         }
         _ => Ok(found),
-    }
-}
-
-/// The tar stream of a group, cut into frames where it is too long for one.
-struct Stream<'a> {
-    encoder: &'a mut Encoder,
-    filled: Vec<u8>,
-    /// The path that begins the next frame.
-    start: Option<TreePath>,
-    frames: Vec<(FrameInfo, Vec<u8>)>,
-}
-
-impl Stream<'_> {
-    fn push(&mut self, mut bytes: &[u8]) -> Result<(), ArchiveWriteError> {
-        while self.filled.len() + bytes.len() > MAX_FRAME {
-            let (now, later) = bytes.split_at(MAX_FRAME - self.filled.len());
-            self.filled.extend_from_slice(now);
-            self.cut()?;
-            bytes = later;
-        }
-        self.filled.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn cut(&mut self) -> Result<(), ArchiveWriteError> {
-        if self.filled.is_empty() {
-            return Ok(());
-        }
-        let start = self.start.take();
-        self.frames.push(pack(self.encoder, start, &self.filled)?);
-        self.filled.clear();
-        Ok(())
-    }
-}
-
-fn pack(
-    encoder: &mut Encoder,
-    start: Option<TreePath>,
-    stream: &[u8],
-) -> Result<(FrameInfo, Vec<u8>), ArchiveWriteError> {
-    let packed = encoder
-        .encode(stream)
-        .map_err(|source| ArchiveWriteError::Compress {
-            start: start.clone(),
-            source,
-        })?;
-    let info = FrameInfo {
-        start,
-        hash: Digest::of(&packed),
-        offset: 0,
-        packed_len: packed.len(),
-        len: stream.len(),
-    };
-    Ok((info, packed))
-}
-
-/// The file that is written, from its start to its end.
-struct Sink<'a> {
-    out: &'a dyn StorageFile,
-    hasher: blake3::Hasher,
-    offset: u64,
-    frames: Vec<FrameInfo>,
-}
-
-impl<'a> Sink<'a> {
-    fn new(out: &'a dyn StorageFile) -> Self {
-        let hasher = blake3::Hasher::new();
-        let (offset, frames) = (0, Vec::new());
-        Sink {
-            out,
-            hasher,
-            offset,
-            frames,
-        }
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<(), ArchiveWriteError> {
-        self.out.write_at(bytes, self.offset)?;
-        self.hasher.update(bytes);
-        self.offset += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn push(&mut self, mut info: FrameInfo, packed: &[u8]) -> Result<(), ArchiveWriteError> {
-        info.offset = self.offset;
-        self.frames.push(info);
-        self.append(packed)
-    }
-
-    fn finish(mut self) -> Result<ArchiveDigest, ArchiveWriteError> {
-        let (info, packed) = pack(&mut Encoder::default(), None, &[0; END_LEN])?;
-        self.push(info, &packed)?;
-        let frames = self.frames.len();
-        let (tail, index) =
-            index::encode(&self.frames).ok_or(ArchiveWriteError::TooManyFrames { frames })?;
-        self.append(&tail)?;
-        Ok(ArchiveDigest {
-            hash: self.hasher.finalize().into(),
-            bytes: self.offset,
-            index,
-        })
     }
 }

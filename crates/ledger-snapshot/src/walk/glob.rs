@@ -30,9 +30,10 @@ pub(super) fn translate(line: &[u8]) -> Result<Option<String>, Why> {
     if body.is_empty() {
         return Ok(None);
     }
-    let mut pattern = String::with_capacity(body.len() + 3);
+    let mut pattern = String::with_capacity(body.len() + 6);
     pattern.push_str(if negated { "!" } else { "" });
-    pattern.push_str(if anchored { "/" } else { "" });
+    // Said outright, as the other reader would look for a slash in classes too.
+    pattern.push_str(if anchored { "/" } else { "/**/" });
     pattern.push_str(&body);
     pattern.push_str(if only_dir { "/" } else { "" });
     Ok(Some(pattern))
@@ -56,6 +57,8 @@ fn trim_spaces(line: &[u8]) -> &[u8] {
 fn body(pattern: &str, anchored: bool) -> Result<String, Why> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut out = String::with_capacity(pattern.len());
+    let is_wild = |c: &char| matches!(c, '*' | '?' | '[' | '\\');
+    let literal = chars.iter().position(is_wild).unwrap_or(chars.len());
     let mut at = 0;
     while let Some(&c) = chars.get(at) {
         match c {
@@ -70,16 +73,13 @@ fn body(pattern: &str, anchored: bool) -> Result<String, Why> {
                 at = next;
             }
             '*' => {
-                let stars = chars[at..].iter().take_while(|&&c| c == '*').count();
-                let next = at + stars;
+                let next = at + stars(&chars[at..]);
+                let across = anchored && next - at > 1 && ends_component(&chars[next..]);
                 let starts = at == 0 || chars[at - 1] == '/';
-                let ends = match chars.get(next) {
-                    None | Some('/') => true,
-                    Some('\\') => chars.get(next + 1) == Some(&'/'),
-                    _ => false,
-                };
-                let across = anchored && stars > 1 && starts && ends;
-                out.push_str(if across { "**" } else { "*" });
+                if across && !starts && at == literal {
+                    return after_literal(&out, &chars[next..]);
+                }
+                out.push_str(if across && starts { "**" } else { "*" });
                 at = next;
             }
             '?' => {
@@ -93,6 +93,42 @@ fn body(pattern: &str, anchored: bool) -> Result<String, Why> {
         }
     }
     Ok(out)
+}
+
+/// How many stars there are at the start.
+fn stars(chars: &[char]) -> usize {
+    chars.iter().take_while(|&&c| c == '*').count()
+}
+
+/// Whether a component of the path ends where `rest` begins.
+fn ends_component(rest: &[char]) -> bool {
+    matches!(rest, [] | ['/', ..] | ['\\', '/', ..])
+}
+
+/// Translates `LITERAL**REST`. Git compares the literal by itself and matches what is left against
+/// `**REST`, which now begins with its stars: so they go across directories, though its manual says
+/// that such stars do not.
+fn after_literal(literal: &str, rest: &[char]) -> Result<String, Why> {
+    let tail = match rest {
+        ['/', tail @ ..] => tail,
+        ['\\', '/', tail @ ..] => {
+            let tail = body(&tail.iter().collect::<String>(), true)?;
+            return Ok(format!("{literal}*/**/{tail}"));
+        }
+        _ => return Ok(format!("{{{literal}*,{literal}*/**/*}}")),
+    };
+    if tail.is_empty() {
+        return Ok(literal.to_owned());
+    }
+    // `**/` may also be nothing at all.
+    let more = stars(tail);
+    let nothing = if more > 1 && ends_component(&tail[more..]) {
+        after_literal(literal, &tail[more..])?
+    } else {
+        literal.to_owned() + &body(&tail.iter().collect::<String>(), true)?
+    };
+    let tail = body(&tail.iter().collect::<String>(), true)?;
+    Ok(format!("{{{literal}*/**/{tail},{nothing}}}"))
 }
 
 /// Writes a character that stands for itself.

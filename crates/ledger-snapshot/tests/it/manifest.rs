@@ -133,7 +133,7 @@ fn a_repeated_key_is_refused() {
     refused(
         "\"seeds\"",
         "\"env\"",
-        "manifest is not a JSON object as it should be: key \"env\" is there twice at line 8 column 8",
+        "manifest is not a JSON object as it should be: key \"env\" is there twice at line 8 column 24",
     );
     refused(
         "{\"python\":\"3.11.8\"}",
@@ -198,7 +198,7 @@ fn a_path_without_a_hash_or_without_a_size_is_refused() {
 fn a_digest_of_another_kind_is_refused() {
     let hash = Digest::of(b"criteria: []\n").to_string();
     let expect = "field hashes of the manifest cannot be read: not a digest: expected blake3: and 64 \
-                  hexadecimal digits at line 2 column 99";
+                  hexadecimal digits at line 2 column 102";
     refused(&hash, &hash.replace("blake3", "sha256"), expect);
 }
 

@@ -232,13 +232,15 @@ fn a_walk_is_the_same_on_any_number_of_threads() {
 fn a_tree_deeper_than_the_stack_is_walked() {
     let disk = SimStorage::new();
     let mut dir = ledger_core::TreePath::root();
-    for _ in 0..3000 {
+    for n in 0..3000 {
         dir = dir.join("d").unwrap();
         disk.create_dir(&dir, 0o755).unwrap();
-        disk.write_file(&dir.join(".gitignore").unwrap().to_string(), b"x\n");
+        if n % 100 == 0 {
+            disk.write_file(&dir.join(".gitignore").unwrap().to_string(), b"x\n");
+        }
     }
     let walk = Walker::new(&disk, &[]).threads(threads(2)).walk().unwrap();
-    assert_eq!(walk.files.len(), 3000);
+    assert_eq!(walk.files.len(), 30);
 }
 
 #[test]
