@@ -129,9 +129,8 @@ fn read_once(
 fn read_up_to(file: &dyn StorageFile, size_hint: u64, limit: u64) -> Result<Vec<u8>, StorageError> {
     let most = usize::try_from(limit.saturating_add(1)).unwrap_or(usize::MAX);
     let hint = usize::try_from(size_hint.saturating_add(1)).unwrap_or(usize::MAX);
-    let mut content = Vec::new();
-    // One byte past the expected end, so that the end is seen by the first call.
-    content.resize(hint.min(most), 0);
+    // One byte past the expected end, so that growth is seen.
+    let mut content = vec![0; hint.min(most)];
     let mut filled = 0;
     loop {
         if filled == content.len() {

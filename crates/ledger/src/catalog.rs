@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ledger_core::log::{Query, Row};
-use ledger_core::storage::{OpenMode, if_present, read_range};
-use ledger_core::{Action, Digest, EventId, SnapshotId, Timestamp, TreePath, layout};
+use ledger_core::storage::if_present;
+use ledger_core::{Action, Digest, Event, EventId, SnapshotId, Timestamp, TreePath, layout};
 use ledger_replay::{Base, BaseError, RebuildError};
 use ledger_snapshot::{ArchiveError, ArchivedFile, Manifest};
 
+use crate::provenance::digest_file;
 use crate::workspace::Workspace;
 
 /// A snapshot, as its row tells of it.
@@ -31,6 +32,30 @@ pub struct SnapshotInfo {
     pub present: bool,
     /// Bookmarks that name it.
     pub bookmarks: Vec<String>,
+}
+
+/// An artifact of an event, as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArtifactInfo {
+    /// Its path, as the row has it.
+    pub path: String,
+    /// Its size, if it is there.
+    pub bytes: Option<u64>,
+    /// Whether it is what was recorded.
+    pub condition: ArtifactCondition,
+}
+
+/// Whether an artifact is what was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArtifactCondition {
+    /// It is.
+    Intact,
+    /// Its digest is another.
+    Altered,
+    /// It is not there.
+    Missing,
+    /// No digest was recorded.
+    Unknown,
 }
 
 /// A snapshot that was read whole, and is what was recorded.
@@ -134,7 +159,7 @@ impl Workspace {
         let failed = |error: BaseError| SnapshotCheckError::from(RebuildError::from(error));
         let manifest = self.snapshots().manifest(&base).map_err(failed)?;
         let archive = self.snapshots().archive(&base).map_err(failed)?;
-        let (expected, actual) = (manifest.archive.hash, self.digest_of_archive(id)?);
+        let (expected, actual) = (manifest.archive.hash, self.digest_of(&layout::archive(id))?);
         if expected != actual {
             return Err(SnapshotCheckError::Altered {
                 id,
@@ -147,7 +172,9 @@ impl Workspace {
             let entry = manifest.files.get(file.path).map(|stored| stored.entry);
             seen.fetch_add(1, Ordering::Relaxed);
             match entry {
-                Some(entry) if entry.mode == file.mode && entry.hash == Digest::of(file.content) => {
+                Some(entry)
+                    if entry.mode == file.mode && entry.hash == Digest::of(file.content) =>
+                {
                     Ok(())
                 }
                 _ => Err(SnapshotCheckError::File {
@@ -177,17 +204,35 @@ impl Workspace {
             .ok_or(SnapshotCheckError::Unknown(id))
     }
 
-    fn digest_of_archive(&self, id: SnapshotId) -> Result<Digest, RebuildError> {
-        let file = self.storage().open(&layout::archive(id), OpenMode::Read)?;
-        let mut hasher = blake3::Hasher::new();
-        let mut offset = 0;
-        loop {
-            let piece = read_range(file.as_ref(), offset, 1 << 20)?;
-            if piece.is_empty() {
-                return Ok(hasher.finalize().into());
-            }
-            hasher.update(&piece);
-            offset += piece.len() as u64;
+    fn digest_of(&self, path: &TreePath) -> Result<Digest, RebuildError> {
+        Ok(digest_file(self.storage(), path)?)
+    }
+
+    /// What has become of the artifacts of an event.
+    pub fn artifacts_of(&self, event: &Event) -> Result<Vec<ArtifactInfo>, RebuildError> {
+        let mut artifacts = Vec::with_capacity(event.body.artifacts.len());
+        for name in &event.body.artifacts {
+            let path = TreePath::parse(name).ok();
+            let path = path.filter(|path| path.is_below(&layout::artifacts_dir()));
+            let stat = match &path {
+                Some(path) => if_present(self.storage().stat(path))?,
+                None => None,
+            };
+            let recorded = event.body.artifact_digests.get(name);
+            let condition = match (&path, &stat, recorded) {
+                (Some(path), Some(_), Some(recorded)) if self.digest_of(path)? == *recorded => {
+                    ArtifactCondition::Intact
+                }
+                (_, Some(_), Some(_)) => ArtifactCondition::Altered,
+                (_, Some(_), None) => ArtifactCondition::Unknown,
+                (_, None, _) => ArtifactCondition::Missing,
+            };
+            artifacts.push(ArtifactInfo {
+                path: name.clone(),
+                bytes: stat.map(|stat| stat.size),
+                condition,
+            });
         }
+        Ok(artifacts)
     }
 }

@@ -9,7 +9,7 @@ use ledger_snapshot::ReadFileError;
 
 use crate::{
     BookmarkError, ConfigError, InitError, OpenError, RecordError, RestoreError, RewindError,
-    SnapshotCheckError, SnapshotError,
+    SnapshotCheckError, SnapshotError, VerifyError,
 };
 
 /// What kind of failure an error is.
@@ -191,6 +191,14 @@ codes! {
         RestoreError::Archive(_) => Damaged,
         RestoreError::NotEmpty(_) => Conflict,
         _ => Storage,
+    }
+    VerifyError {
+        VerifyError::Open(error) => error.into(),
+        VerifyError::Storage(_) => Storage,
+        VerifyError::Read(error) => error.into(),
+        VerifyError::Append(error) => error.into(),
+        VerifyError::Snapshot(error) => error.into(),
+        VerifyError::Rebuild(error) => error.into(),
     }
     ConfigError { _ => Environment, }
     OpenError {

@@ -23,7 +23,9 @@ mod verify;
 mod workspace;
 
 pub use bookmarks::{BookmarkChange, BookmarkError, BookmarkTarget};
-pub use catalog::{SnapshotCheck, SnapshotCheckError, SnapshotInfo};
+pub use catalog::{
+    ArtifactCondition, ArtifactInfo, SnapshotCheck, SnapshotCheckError, SnapshotInfo,
+};
 pub use codes::ErrorCode;
 pub use compare::{FileContent, FileDiff, Side};
 pub use config::{Config, ConfigError, Retention, parse_duration};

@@ -289,8 +289,7 @@ impl File {
 }
 
 fn tree_path(what: &str, bytes: &ByteString<'_>) -> Result<TreePath, Refusal> {
-    TreePath::parse(bytes.as_bytes())
-        .map_err(|error| Refusal::invalid(format!("{what}: {error}")))
+    TreePath::parse(bytes.as_bytes()).map_err(|error| Refusal::invalid(format!("{what}: {error}")))
 }
 
 fn mode_of(text: &str) -> Result<Mode, Refusal> {

@@ -52,6 +52,9 @@ pub struct Break {
     pub why: String,
 }
 
+/// Is given the offset of a row, and its line.
+pub type Visit<'a, E> = dyn FnMut(u64, &[u8]) -> Result<(), E> + 'a;
+
 /// What a scan found: the end of the last complete batch, and why it stopped there.
 #[derive(Debug)]
 pub struct Scanned {
@@ -66,7 +69,7 @@ pub fn scan<E: From<StorageError>>(
     file: &dyn StorageFile,
     from: Mark,
     limit: u64,
-    visit: &mut dyn FnMut(u64, &[u8]) -> Result<(), E>,
+    visit: &mut Visit<'_, E>,
 ) -> Result<Scanned, E> {
     let mut whole = from;
     let mut at = from;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::cursor::Cursor;
-use super::heads::{self, Heads};
+use super::heads::{self, BranchHead, Heads};
 use super::scan::{self, Break, Mark, Stop};
 use super::tip::Tip;
 use crate::event::Event;
@@ -239,7 +239,8 @@ impl View {
         if self.mark.above.is_none_or(|(last, _)| id > last) {
             return Err(ReadError::NoEvent(id));
         }
-        for head in self.heads.branches.values().filter(|head| head.tip == id) {
+        let is_tip = |head: &&BranchHead| head.tip == id;
+        if let Some(head) = self.heads.branches.values().find(is_tip) {
             return Ok(head.tip_at);
         }
         let mut cursor = self.cursor();

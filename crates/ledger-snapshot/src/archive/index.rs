@@ -123,7 +123,7 @@ pub(super) fn read(file: &dyn StorageFile) -> Result<Tail, ArchiveError> {
     let seek_start = file_len - seek_len as u64;
     let seek = Fields::new(&end[end.len() - seek_len..], seek_start);
     let index_len = seek.u32_at(HEAD + (entries - 1) * SEEK_ENTRY)? as usize;
-    if index_len < BARE_INDEX || index_len > MAX_INDEX || index_len as u64 > seek_start {
+    if !(BARE_INDEX..=MAX_INDEX).contains(&index_len) || index_len as u64 > seek_start {
         return Err(seek.bad("the length of the index cannot be"));
     }
     let end = at_least(file, file_len, end, seek_len + index_len)?;
@@ -171,7 +171,7 @@ fn seek_entries(end: &[u8], file_len: u64) -> Result<usize, ArchiveError> {
         ));
     }
     let entries = footer.u32_at(0)? as usize;
-    if footer.all[4] != 0 || entries < 2 || entries > MAX_FRAMES + 1 {
+    if footer.all[4] != 0 || !(2..=MAX_FRAMES + 1).contains(&entries) {
         return Err(bad("the footer of the seek table cannot be"));
     }
     if seek_len(entries) as u64 > file_len {
@@ -197,7 +197,8 @@ fn read_frames(
     for _ in 0..count {
         let packed_len = seek.u32()? as usize;
         let len = seek.u32()? as usize;
-        if len == 0 || len > MAX_FRAME || len % BLOCK != 0 || packed_len > packed_bound(len) {
+        let whole_blocks = len > 0 && len.is_multiple_of(BLOCK);
+        if !whole_blocks || len > MAX_FRAME || packed_len > packed_bound(len) {
             return Err(seek.bad("a frame is longer than a frame may be"));
         }
         let mut hash = [0; DIGEST];

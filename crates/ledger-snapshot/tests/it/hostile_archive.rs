@@ -214,7 +214,8 @@ fn names_that_lead_out_of_the_tree_are_refused() {
 
 #[test]
 fn headers_that_another_reader_could_take_otherwise_are_refused() {
-    let changes: [(&str, fn(&mut Header)); 7] = [
+    type Change = fn(&mut Header);
+    let changes: [(&str, Change); 7] = [
         ("owner", |h| h.set_uid(1)),
         ("time", |h| h.set_mtime(1)),
         ("prefix", |h| h.as_mut_bytes()[345] = b'x'),

@@ -138,7 +138,7 @@ fn a_repeated_key_is_refused() {
     refused(
         "{\"python\":\"3.11.8\"}",
         "{\"python\":1,\"python\":2}",
-        "field env of the manifest cannot be read: key \"python\" is there twice at line 1 column 22",
+        "field env of the manifest cannot be read: key \"python\" is there twice at line 1 column 23",
     );
     let entry = format!(
         "\"rubrics/security.yaml\": \"{}\",",

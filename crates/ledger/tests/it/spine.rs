@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use ledger::core::{Author, AuthorKind, EventId, TreePath};
-use ledger::{FileChange, FileTarget, Options, Provenance, Record, RecordTree, Workspace};
+use ledger::{
+    FileChange, FileTarget, Options, Provenance, Record, RecordTree, VerifyOptions, Workspace,
+};
 
 fn author() -> Provenance {
     let kind = AuthorKind::Agent;
@@ -142,4 +144,51 @@ fn edits_from_one_base_are_moved_over_each_other_or_refused() {
         state.content(&path("a.txt")).unwrap().unwrap(),
         b"one\n2\n3\n4\nfive\n"
     );
+}
+
+#[test]
+fn what_is_derived_is_rebuilt_to_the_same_bytes() {
+    let (dir, workspace) = workspace(&[("a.py", "def f():\n    return 1\n"), ("b.txt", "x\n")]);
+    for i in 0..5 {
+        write(dir.path(), "a.py", &format!("def f():\n    return {i}\n\n\ndef g{i}():\n    pass\n"));
+        record_all(&workspace);
+    }
+    workspace.save_snapshot("here", &author()).unwrap();
+    write(dir.path(), "c.txt", "more\n");
+    record_all(&workspace);
+    drop(workspace);
+
+    let ledger = dir.path().join(".user/ledger");
+    let derived = [
+        ledger.join("bookmarks.json"),
+        ledger.join("snapshots/snap-0002.tar.zst"),
+        ledger.join("snapshots/snap-0002.json"),
+        dir.path().join("results/diffs/diff-evt-000003.patch"),
+        dir.path().join("results/diffs/diff-evt-000004.patch"),
+    ];
+    let verify = |repair| {
+        let options = VerifyOptions { full: true, repair, patches: false };
+        let mut findings = Vec::new();
+        let totals =
+            Workspace::verify(dir.path(), options, &mut |f| findings.push(f), &mut |_| {}).unwrap();
+        (totals, findings)
+    };
+    let (clean, findings) = verify(false);
+    assert_eq!((clean.damage, clean.warnings), (0, 0), "{findings:?}");
+    for path in &derived {
+        let whole = fs::read(path).unwrap();
+        for altered in [None, Some([&whole[..], b"x"].concat())] {
+            match altered {
+                None => fs::remove_file(path).unwrap(),
+                Some(bytes) => fs::write(path, bytes).unwrap(),
+            }
+            let (found, findings) = verify(false);
+            assert!(found.damage + found.warnings > 0, "{path:?}: {findings:?}");
+            let (found, findings) = verify(true);
+            assert_eq!((found.damage, found.warnings), (0, 0), "{path:?}: {findings:?}");
+            assert!(fs::read(path).unwrap() == whole, "{path:?}");
+            let (clean, findings) = verify(false);
+            assert_eq!((clean.damage, clean.warnings), (0, 0), "{path:?}: {findings:?}");
+        }
+    }
 }
