@@ -21,7 +21,7 @@ use clap::Parser;
 
 use args::Cli;
 use error::CommandError;
-use output::Output;
+use output::{Output, Style};
 
 /// What a command ended with, where it was no error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         }
     };
     let mut out = Output::new(&cli.global);
+    let style = Style::of_stderr(cli.global.color);
     let result = commands::run(cli, &mut out);
     let result = match (result, out.finish()) {
         (Ok(_), Err(error)) => Err(CommandError::from(error)),
@@ -50,11 +51,6 @@ fn main() -> ExitCode {
     match result {
         Ok(Done::Ok) => ExitCode::SUCCESS,
         Ok(Done::Status(status)) => ExitCode::from(status),
-        Err(error) => ExitCode::from(error.report(&cli_color())),
+        Err(error) => ExitCode::from(error.report(style)),
     }
-}
-
-/// Whether errors are coloured: the arguments are gone by then, what they said of colour is not.
-fn cli_color() -> output::Style {
-    output::Style::of_stderr()
 }

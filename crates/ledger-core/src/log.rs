@@ -33,7 +33,7 @@ use crate::layout;
 use crate::path::TreePath;
 use crate::storage::{Durability, OpenMode, PRIVATE_DIR, PRIVATE_FILE, Storage, create_dirs};
 use crate::time::{Clock, Ids};
-use append::Writer;
+use append::{AfterFailure, Writer};
 
 /// How long a lock is waited for unless told otherwise.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -144,7 +144,7 @@ impl Log {
         };
         let (lock, empty, mut writer) = prepare()?;
         let batch = make(&empty)?;
-        let mut results = writer.commit(&seams, &[&batch]);
+        let mut results = writer.commit(&seams, &[&batch], AfterFailure::Stop);
         results.pop().unwrap_or(Err(AppendError::Poisoned))?;
         drop(lock);
         Log::open(seams).map_err(|error| AppendError::from(error).into())
@@ -218,28 +218,39 @@ impl Log {
         &self,
         make: impl FnOnce(&View) -> Result<Batch, E>,
     ) -> Result<Appended, E> {
-        let mut queue = locked(&self.queue);
-        while queue.busy {
-            queue = self
-                .turn
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        queue.busy = true;
-        drop(queue);
-        let _turn = Turn(self);
+        let mut appended = self.append_in_order(|view| Ok::<_, E>(vec![make(view)?]))?;
+        appended
+            .pop()
+            .ok_or_else(|| E::from(AppendError::Poisoned))
+    }
+
+    /// Records the batches that `make` makes, in order, with one write and one sync, while nobody else
+    /// can append.
+    ///
+    /// Each batch counts whole or not at all. After one that cannot be recorded none is; those before
+    /// it are, also where this returns its error.
+    pub fn append_in_order<E: From<AppendError>>(
+        &self,
+        make: impl FnOnce(&View) -> Result<Vec<Batch>, E>,
+    ) -> Result<Vec<Appended>, E> {
+        let _turn = self.take_turn();
         self.with_writer(|writer| {
-            let batch = make(writer.view())?;
-            let mut results = writer.commit(&self.seams, &[&batch]);
-            results
-                .pop()
-                .unwrap_or(Err(AppendError::Poisoned))
-                .map_err(E::from)
+            let batches = make(writer.view())?;
+            let batches: Vec<&Batch> = batches.iter().collect();
+            let results = writer.commit(&self.seams, &batches, AfterFailure::Stop);
+            let appended: Result<Vec<Appended>, AppendError> = results.into_iter().collect();
+            appended.map_err(E::from)
         })
     }
 
     /// Sets a torn tail aside, makes all whole rows durable, and raises the tip to the last of them.
     pub fn settle_end(&self) -> Result<(), AppendError> {
+        let _turn = self.take_turn();
+        self.with_writer(Writer::settle_end)
+    }
+
+    /// Waits until no thread of this process appends, and keeps others from it.
+    fn take_turn(&self) -> Turn<'_> {
         let mut queue = locked(&self.queue);
         while queue.busy {
             queue = self
@@ -248,9 +259,7 @@ impl Log {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         queue.busy = true;
-        drop(queue);
-        let _turn = Turn(self);
-        self.with_writer(Writer::settle_end)
+        Turn(self)
     }
 
     /// What should be told to the user, since it was last asked.
@@ -260,7 +269,7 @@ impl Log {
 
     fn write_group(&self, group: &[Arc<Ticket>]) {
         let batches: Vec<&Batch> = group.iter().map(|ticket| &ticket.batch).collect();
-        let outcome = self.with_writer(|writer| Ok(writer.commit(&self.seams, &batches)));
+        let outcome = self.with_writer(|writer| Ok(writer.commit(&self.seams, &batches, AfterFailure::GoOn)));
         match outcome {
             Ok(results) => {
                 for (ticket, result) in group.iter().zip(results) {

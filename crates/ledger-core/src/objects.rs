@@ -1,6 +1,10 @@
 //! Contents that are not in rows: one zstd-compressed file each, named by the digest of its bytes.
 
+mod staging;
+
 use std::io::Read;
+
+pub use staging::Staging;
 
 use crate::digest::Digest;
 use crate::event::ObjectRef;

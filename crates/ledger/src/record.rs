@@ -3,6 +3,7 @@
 mod paths;
 pub(crate) mod prepare;
 mod rebase;
+pub(crate) mod renames;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -423,6 +424,7 @@ impl Workspace {
             storage: self.storage(),
             clock: self.log().seams().clock.as_ref(),
             token: self.token(),
+            staging: None,
             semantics: self.semantics(),
             template,
         }

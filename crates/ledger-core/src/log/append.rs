@@ -146,6 +146,15 @@ impl AppendError {
     }
 }
 
+/// What becomes of the batches of a group after one that cannot be recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterFailure {
+    /// They are others' and do not depend on it.
+    GoOn,
+    /// They build on it.
+    Stop,
+}
+
 /// What only the one who holds the append lock touches.
 pub(super) struct Writer {
     view: View,
@@ -268,18 +277,25 @@ impl Writer {
 
     /// Records batches in one write and one sync. The caller holds the lock and has caught up.
     ///
-    /// The outer error is that of the write, for all of them; the inner ones are their own.
+    /// Answers each batch in order, up to the one that it stopped at. An error of the write is that of
+    /// all of them.
     pub fn commit(
         &mut self,
         seams: &Seams,
         batches: &[&Batch],
+        after_failure: AfterFailure,
     ) -> Vec<Result<Appended, AppendError>> {
         let (start, durable_end) = (self.view.mark.end, self.view.durable_end);
         let mut bytes = Vec::new();
-        let mut results: Vec<_> = batches
-            .iter()
-            .map(|batch| self.prepare(seams, batch, &mut bytes))
-            .collect();
+        let mut results = Vec::with_capacity(batches.len());
+        for batch in batches {
+            let result = self.prepare(seams, batch, &mut bytes);
+            let stop = result.is_err() && after_failure == AfterFailure::Stop;
+            results.push(result);
+            if stop {
+                break;
+            }
+        }
         if bytes.is_empty() {
             return results;
         }

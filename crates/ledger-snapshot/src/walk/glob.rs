@@ -30,6 +30,9 @@ pub(super) fn translate(line: &[u8]) -> Result<Option<String>, Why> {
     if body.is_empty() {
         return Ok(None);
     }
+    if body.ends_with('/') {
+        return Err("it ends with more than one slash");
+    }
     let mut pattern = String::with_capacity(body.len() + 6);
     pattern.push_str(if negated { "!" } else { "" });
     // Said outright, as the other reader would look for a slash in classes too.
@@ -79,7 +82,12 @@ fn body(pattern: &str, anchored: bool) -> Result<String, Why> {
                 if across && !starts && at == literal {
                     return after_literal(&out, &chars[next..]);
                 }
-                out.push_str(if across && starts { "**" } else { "*" });
+                out.push_str(match (across && starts, chars.get(next)) {
+                    // Only `**/`, as it stands, may be nothing at all.
+                    (true, Some('\\')) => "*/**",
+                    (true, _) => "**",
+                    (false, _) => "*",
+                });
                 at = next;
             }
             '?' => {
@@ -128,7 +136,11 @@ fn after_literal(literal: &str, rest: &[char]) -> Result<String, Why> {
         literal.to_owned() + &body(&tail.iter().collect::<String>(), true)?
     };
     let tail = body(&tail.iter().collect::<String>(), true)?;
-    Ok(format!("{{{literal}*/**/{tail},{nothing}}}"))
+    // What ends with a slash matches nothing, as no path does.
+    match tail.ends_with('/') {
+        true => Ok(nothing),
+        false => Ok(format!("{{{literal}*/**/{tail},{nothing}}}")),
+    }
 }
 
 /// Writes a character that stands for itself.

@@ -137,7 +137,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::with_cases(4000) })]
 
     #[test]
     fn a_walk_finds_what_git_finds(plan in plan()) {

@@ -7,7 +7,8 @@ use ledger_core::edit::LineEdit;
 use ledger_core::storage::{Storage, StorageError};
 use ledger_core::{
     AFFECTED_LINES_MAX, Action, ActionScope, ArtifactImpact, Body, Change, Clock, DiffMode, Digest,
-    FileEdit, FileState, Mode, SemanticBlock, TreePath, objects,
+    FileEdit, FileState, Mode, ObjectRef, SemanticBlock, TreePath,
+    objects::{self, Staging},
 };
 use ledger_semantic::{Located, Outline};
 
@@ -59,6 +60,8 @@ pub(crate) struct Preparer<'a> {
     pub clock: &'a dyn Clock,
     /// Names temporary files.
     pub token: u64,
+    /// Where objects wait to be made durable together; without it each is durable at once.
+    pub staging: Option<&'a Staging<'a>>,
     /// Whether blocks are looked for.
     pub semantics: bool,
     /// What each body begins with.
@@ -291,19 +294,18 @@ impl Preparer<'_> {
         }
         // Line operations always serialise.
         let json = serde_json::to_vec(&lines).unwrap_or_default();
-        Ok(Change::LinesObject(objects::put(
-            self.storage,
-            &json,
-            self.token,
-        )?))
+        Ok(Change::LinesObject(self.put(&json)?))
     }
 
     fn content(&self, new: &Version) -> Result<Change, StorageError> {
-        Ok(Change::Content(objects::put(
-            self.storage,
-            &new.content,
-            self.token,
-        )?))
+        Ok(Change::Content(self.put(&new.content)?))
+    }
+
+    fn put(&self, bytes: &[u8]) -> Result<ObjectRef, StorageError> {
+        match self.staging {
+            Some(staging) => staging.put(bytes),
+            None => objects::put(self.storage, bytes, self.token),
+        }
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ledger_core::log::{AppendError, Lock, On, Standing, View};
-use ledger_core::{Action, Body, Digest, EventId, TreePath, layout};
+use ledger_core::{Action, Body, EventId, TreePath, layout};
 use ledger_replay::State;
 use ledger_snapshot::{ReadFile, ReadFileError, StatCache, read_stable};
 
 use super::prepare::{FileEvents, Version};
+use super::renames::renames;
 use super::{RecordError, Recorded, TRIES, batch_of};
 use crate::provenance::Provenance;
 use crate::scan::{Scope, Unrecorded};
@@ -222,7 +223,7 @@ impl Workspace {
         changed: Vec<Changed>,
     ) -> Result<Vec<FileEvents>, RecordError> {
         let preparer = self.preparer(template);
-        let renames = renames(&changed);
+        let renames = renames_of(&changed);
         let renamed_from: BTreeMap<TreePath, TreePath> = renames
             .iter()
             .map(|(to, from)| (from.clone(), to.clone()))
@@ -344,32 +345,18 @@ impl Workspace {
     }
 }
 
-/// Files that went and files that came with equal content, where no other has it: new name to old.
-fn renames(changed: &[Changed]) -> BTreeMap<TreePath, TreePath> {
-    let mut gone: HashMap<(Digest, bool), Vec<&TreePath>> = HashMap::new();
-    let mut come: HashMap<(Digest, bool), Vec<&TreePath>> = HashMap::new();
-    for change in changed {
-        let (side, version) = match (&change.before, &change.after) {
-            (Some(before), None) => (&mut gone, before),
-            (None, Some(after)) => (&mut come, after),
-            _ => continue,
-        };
-        if !version.content.is_empty() {
-            let kind = (version.hash, version.mode.is_symlink());
-            side.entry(kind).or_default().push(&change.path);
-        }
-    }
-    let mut pairs = BTreeMap::new();
-    for (kind, from) in &gone {
-        if let ([from], Some([to])) = (from.as_slice(), come.get(kind).map(Vec::as_slice)) {
-            pairs.insert((*to).clone(), (*from).clone());
-        }
-    }
-    // A file that moves where another's directory was, or below itself, cannot move in one step.
-    let sources: BTreeSet<TreePath> = pairs.values().cloned().collect();
-    pairs.retain(|to, _| {
-        !to.ancestors().any(|dir| sources.contains(&dir))
-            && !sources.iter().any(|from| from.is_below(to))
-    });
-    pairs
+/// The renames among changed files: new name to old.
+fn renames_of(changed: &[Changed]) -> BTreeMap<TreePath, TreePath> {
+    let identity = |version: &Version| {
+        (!version.content.is_empty()).then_some((version.hash, version.mode.is_symlink()))
+    };
+    let gone = changed
+        .iter()
+        .filter(|change| change.after.is_none())
+        .filter_map(|change| Some((identity(change.before.as_ref()?)?, &change.path)));
+    let come = changed
+        .iter()
+        .filter(|change| change.before.is_none())
+        .filter_map(|change| Some((identity(change.after.as_ref()?)?, &change.path)));
+    renames(gone, come)
 }

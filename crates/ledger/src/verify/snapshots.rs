@@ -27,7 +27,15 @@ impl Check<'_> {
         for (id, (archive, manifest)) in on_disk {
             report.totals.snapshots += 1;
             let Some((note, _)) = self.rows.snapshots.get(&id) else {
-                report.warning(layout::archive(id), "no row says that this snapshot was taken");
+                // Nobody was told of it, and the next snapshot has its number.
+                if self.options.repair {
+                    let _lock = self.workspace.inner.lock_snapshots()?;
+                    if_present(storage.remove_file(&layout::archive(id)))?;
+                    if_present(storage.remove_file(&layout::manifest(id)))?;
+                }
+                let what = "no row says that this snapshot was taken";
+                let place = layout::archive(id);
+                report.add(Severity::Warning, place, what, self.options.repair);
                 continue;
             };
             let mut faults = Vec::new();

@@ -1,4 +1,5 @@
 //! Tests of the facade.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test that fails panics
 
+mod crash;
 mod spine;
