@@ -13,7 +13,12 @@ use crate::output::ColorWhen;
 
 /// Remembers every edit to a project - what, by whom, and why - and goes back to any of them.
 #[derive(Debug, Parser)]
-#[command(name = "bench", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "bench",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 #[command(after_help = "\
 A REF is an event (evt-000123), a snapshot (snap-0007), a bookmark, a branch, @ (the tip of the current
 branch), REF~N (N events before it), or git:SHA (an imported commit).
@@ -31,7 +36,12 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
     /// The workspace's root; else it is looked for from the current directory upwards
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help_heading = "Global options"
+    )]
     pub root: Option<PathBuf>,
     /// Print data as JSON, one object a line
     #[arg(long, global = true, help_heading = "Global options")]
@@ -41,8 +51,14 @@ pub(crate) struct Global {
         help_heading = "Global options")]
     pub lock_timeout: Option<Duration>,
     /// When to colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = false,
-        help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = false,
+        help_heading = "Global options"
+    )]
     pub color: ColorWhen,
     /// Print long output at once
     #[arg(long, global = true, help_heading = "Global options")]

@@ -6,13 +6,14 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use ledger::core::refs::Point;
 use ledger::core::{Author, AuthorKind, EventId, TreePath};
-use ledger::{Boundary, Options, Provenance, Workspace};
+use ledger::{Boundary, Options, Provenance, Scan, Workspace};
 
 use crate::Done;
 use crate::args::Global;
 use crate::error::{CommandError, safe};
 use crate::output::{Output, Paint, Style};
 use crate::paths::Paths;
+use crate::text::size;
 
 pub(crate) type CommandResult = Result<Done, CommandError>;
 
@@ -75,17 +76,43 @@ impl Global {
 
     /// Tells of what the workspace has to say.
     pub fn warn(&self, workspace: &Workspace) {
-        let style = Style::of_stderr(self.color);
         for warning in workspace.take_warnings() {
-            eprintln!("{} {}", style.paint(Paint::Id, "warning:"), safe(&warning));
+            self.print_warning(&warning);
         }
+    }
+
+    /// Tells of files that are not tracked, though they are not ignored.
+    pub fn warn_left_out(&self, scan: &Scan) {
+        for (path, bytes) in &scan.too_large {
+            self.print_warning(&format!("{path} has {} and is not tracked", size(*bytes)));
+        }
+        for dir in &scan.nested {
+            self.print_warning(&format!(
+                "{dir} is a repository of its own, and is left alone"
+            ));
+        }
+        self.warn_unread(scan);
+    }
+
+    /// Tells of what could not be read, or is not understood.
+    pub fn warn_unread(&self, scan: &Scan) {
+        for error in &scan.unreadable {
+            self.print_warning(&format!("{error}: {}", error.source));
+        }
+        for warning in &scan.warnings {
+            self.print_warning(&warning.to_string());
+        }
+    }
+
+    pub fn print_warning(&self, warning: &str) {
+        let style = Style::of_stderr(self.color);
+        eprintln!("{} {}", style.paint(Paint::Id, "warning:"), safe(warning));
     }
 }
 
 pub(crate) fn current_dir() -> Result<PathBuf, CommandError> {
-    std::env::current_dir().map_err(|error| {
-        CommandError::environment("the current directory cannot be found", &error)
-    })
+    std::env::current_dir()
+        .map_err(|error| CommandError::environment("the current directory cannot be found", &error))
 }
 
 impl Context {
@@ -124,13 +151,23 @@ impl Context {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WhoArgs {
     /// Why it is done
-    #[arg(short = 'm', long = "message", visible_alias = "rationale", value_name = "RATIONALE")]
+    #[arg(
+        short = 'm',
+        long = "message",
+        visible_alias = "rationale",
+        value_name = "RATIONALE"
+    )]
     pub rationale: Option<String>,
     /// Who does it [default: the name that you are logged in by]
     #[arg(long, env = "BENCH_AUTHOR", value_name = "NAME")]
     pub author: Option<String>,
     /// What they are
-    #[arg(long, env = "BENCH_AUTHOR_KIND", value_name = "KIND", default_value = "human")]
+    #[arg(
+        long,
+        env = "BENCH_AUTHOR_KIND",
+        value_name = "KIND",
+        default_value = "human"
+    )]
     pub author_kind: KindArg,
     /// Which version of them
     #[arg(long, env = "BENCH_AUTHOR_VERSION", value_name = "VERSION")]

@@ -71,16 +71,24 @@ impl CommandError {
         self
     }
 
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
+    /// What went wrong and why, without a hint.
+    pub fn message(&self) -> String {
+        let parts = std::iter::once(&self.what).chain(&self.causes);
+        parts.map(String::as_str).collect::<Vec<_>>().join(": ")
+    }
+
     /// Tells the user, unless nobody is there to be told; returns the exit status.
     pub fn report(&self, style: Style) -> u8 {
         if self.status == OUTPUT_CLOSED {
             return self.status;
         }
-        let mut what = self.what.clone();
-        for cause in &self.causes {
-            what = format!("{what}: {cause}");
-        }
-        eprintln!("{} {}", style.paint(Paint::Error, "error:"), safe(&what));
+        let what = safe(&self.message());
+        eprintln!("{} {what}", style.paint(Paint::Error, "error:"));
         if let Some(hint) = &self.hint {
             eprintln!("{} {}", style.paint(Paint::Hint, "hint:"), safe(hint));
         }
@@ -96,8 +104,13 @@ pub(crate) fn safe(text: &str) -> String {
 }
 
 fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
-    let chain = std::iter::successors(error.source(), |error| error.source());
-    chain.map(ToString::to_string).collect()
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push(cause.to_string());
+        next = cause.source();
+    }
+    causes
 }
 
 /// The exit status of a kind of failure.

@@ -25,7 +25,10 @@ impl Times {
 
     fn format(&self, moment: Timestamp, format: &str) -> String {
         match jiff::Timestamp::from_millisecond(moment.as_millis()) {
-            Ok(instant) => instant.to_zoned(self.0.clone()).strftime(format).to_string(),
+            Ok(instant) => instant
+                .to_zoned(self.0.clone())
+                .strftime(format)
+                .to_string(),
             Err(_) => moment.to_string(),
         }
     }
@@ -67,7 +70,8 @@ fn parse(text: &str, now: &Zoned, to_end: bool) -> Result<Timestamp, String> {
     found
         .map(|moment| Timestamp::from_millis(moment.timestamp().as_millisecond()))
         .ok_or_else(|| {
-            "expected 2025-09-27T14:05:10Z, 2025-09-27 14:05, 2025-09-27, 2h or 3 days ago".to_owned()
+            "expected 2025-09-27T14:05:10Z, 2025-09-27 14:05, 2025-09-27, 2h or 3 days ago"
+                .to_owned()
         })
 }
 
@@ -83,7 +87,11 @@ mod tests {
 
     #[test]
     fn moments_are_read_as_people_write_them() {
-        check("2025-09-27T14:05:10+02:00", false, "2025-09-27T12:05:10.000Z");
+        check(
+            "2025-09-27T14:05:10+02:00",
+            false,
+            "2025-09-27T12:05:10.000Z",
+        );
         check("2025-09-01", false, "2025-09-01T00:00:00.000Z");
         check("2025-09-01", true, "2025-09-01T23:59:59.999Z");
         check("2025-09-01 10:30", false, "2025-09-01T10:30:00.000Z");

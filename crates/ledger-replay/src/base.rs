@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ledger_core::log::Row;
 use ledger_core::storage::{OpenMode, Storage, StorageError, read_file};
-use ledger_core::{Digest, EventId, SnapshotId, SnapshotNote, layout};
+use ledger_core::{Digest, EventId, SnapshotId, SnapshotNote, TreePath, layout};
 use ledger_snapshot::{ArchiveError, ArchiveReader, Manifest, ManifestError, Tree};
 
 /// A snapshot cannot be used.
@@ -32,6 +32,14 @@ pub enum BaseError {
         /// How.
         #[source]
         source: ManifestError,
+    },
+    /// It holds a path that is never tracked.
+    #[error("snapshot {id} is damaged: it holds {path}, which is never tracked")]
+    Reserved {
+        /// The snapshot.
+        id: SnapshotId,
+        /// The path.
+        path: TreePath,
     },
     /// Its manifest is not the one that was recorded.
     #[error("the manifest of {id} is altered: expected {expected}, actual {actual}")]
@@ -170,6 +178,11 @@ impl SnapshotSource {
                 })?
             }
         };
+        let mut paths = tree.iter().map(|(path, _)| path);
+        if let Some(path) = paths.find(|path| layout::is_reserved(path)) {
+            let path = path.clone();
+            return Err(BaseError::Reserved { id: base.id, path });
+        }
         let tree = Arc::new(tree);
         *kept = Some((base.id, Arc::clone(&tree)));
         Ok(tree)

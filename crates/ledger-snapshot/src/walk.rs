@@ -3,7 +3,8 @@
 //! Every regular file and link is, hidden ones too, except what is ignored. Patterns are git's, and
 //! come from three places, the strongest first:
 //!
-//! 1. the configuration, relative to the root, as git takes patterns from its command line;
+//! 1. the configuration, each pattern as a line of a file at the root: as strong as those of git's
+//!    command line;
 //! 2. `.benchignore` files, the deeper the stronger;
 //! 3. `.gitignore` files, likewise.
 //!

@@ -7,6 +7,7 @@ mod codes;
 mod compare;
 mod config;
 mod follow;
+mod import;
 mod init;
 mod lines;
 mod moves;
@@ -29,6 +30,9 @@ pub use catalog::{
 pub use codes::ErrorCode;
 pub use compare::{FileContent, FileDiff, Side};
 pub use config::{Config, ConfigError, Retention, parse_duration};
+pub use import::{
+    ImportError, ImportGit, Imported, LeftFile, LeftReason, Progress, SkipReason, Skipped, SkippedTag,
+};
 pub use init::{InitError, Initialized};
 pub use lines::{Answer, LINE_MAX};
 pub use moves::{Moved, RewindError};

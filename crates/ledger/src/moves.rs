@@ -406,13 +406,21 @@ impl Workspace {
 }
 
 /// The ledger's part in a move.
-struct MoveHost<'a> {
+pub(crate) struct MoveHost<'a> {
     workspace: &'a Workspace,
     provenance: &'a Provenance,
     recorded: Vec<EventId>,
 }
 
-impl MoveHost<'_> {
+impl<'a> MoveHost<'a> {
+    pub fn new(workspace: &'a Workspace, provenance: &'a Provenance) -> Self {
+        MoveHost {
+            workspace,
+            provenance,
+            recorded: Vec::new(),
+        }
+    }
+
     /// The `rewind` event of a journal, if it is there.
     fn rewind_event(&self, journal: &Journal) -> Result<Option<EventId>, ReadError> {
         let Purpose::Rewind {

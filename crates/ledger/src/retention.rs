@@ -155,7 +155,7 @@ fn decide(
         .collect();
     let keep_every = retention.keep_every.max(1);
     let stays = |id: SnapshotId, every: u32| {
-        newest.contains(&id) || pinned.contains_key(&id) || id.0 % every == 0
+        newest.contains(&id) || pinned.contains_key(&id) || id.0.is_multiple_of(every)
     };
     // A budget thins out the older ones: their spacing doubles until what stays fits.
     let mut every = keep_every;
@@ -194,9 +194,9 @@ fn decide(
             kept(why.clone())
         } else if newest.contains(&id) {
             kept(format!("one of the last {}", retention.keep_last))
-        } else if id.0 % every == 0 {
+        } else if id.0.is_multiple_of(every) {
             kept(format!("every {every}th"))
-        } else if id.0 % keep_every == 0 {
+        } else if id.0.is_multiple_of(keep_every) {
             gone(format!(
                 "over the budget of {} bytes",
                 retention.snapshot_budget

@@ -60,11 +60,14 @@ impl InitArgs {
             let files = text::count(made.files, "file");
             let id = out.style.paint(Paint::Id, &snapshot.to_string());
             let size = text::size(made.bytes);
-            writeln!(out, "made a ledger in .user/ledger: {files} recorded as {id} ({size})")?;
+            writeln!(
+                out,
+                "made a ledger in .user/ledger: {files} recorded as {id} ({size})"
+            )?;
         }
         out.flush()?;
-        made.workspace.report_left_out(&made.scan);
         global.warn(&made.workspace);
+        global.warn_left_out(&made.scan);
         Ok(Done::Ok)
     }
 }

@@ -43,10 +43,18 @@ impl RestoreArgs {
             let (files, bytes) = (restored.files, restored.bytes);
             if out.json {
                 let event = event.to_string();
-                out.json_value(&Json { event, files, bytes })?;
+                out.json_value(&Json {
+                    event,
+                    files,
+                    bytes,
+                })?;
             } else {
                 let files = text::count(files, "file");
-                writeln!(out, "restored {files} ({}) as of {event}", text::size(bytes))?;
+                writeln!(
+                    out,
+                    "restored {files} ({}) as of {event}",
+                    text::size(bytes)
+                )?;
             }
             Ok(Done::Ok)
         })

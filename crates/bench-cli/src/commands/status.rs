@@ -52,7 +52,7 @@ impl StatusArgs {
                 false => human(&status, out)?,
             }
             out.flush()?;
-            context.workspace.report_left_out(&status.scan);
+            global.warn_unread(&status.scan);
             Ok(Done::Ok)
         })
     }
@@ -91,10 +91,15 @@ fn human(status: &Status, out: &mut Output) -> std::io::Result<()> {
     writeln!(out, "on branch {branch} at {}", id(standing.event))?;
     if status.behind > 0 {
         let behind = text::count(status.behind as usize, "event");
-        writeln!(out, "behind by {behind}: the branch is at {}", id(status.tip))?;
+        writeln!(
+            out,
+            "behind by {behind}: the branch is at {}",
+            id(status.tip)
+        )?;
     }
     if status.move_pending {
-        let what = "a rewind was interrupted: `bench rewind --continue` finishes it, --abort undoes it";
+        let what =
+            "a rewind was interrupted: `bench rewind --continue` finishes it, --abort undoes it";
         writeln!(out, "{}", style.paint(Paint::Error, what))?;
     }
     match status.scan.unrecorded.as_slice() {
@@ -108,16 +113,27 @@ fn human(status: &Status, out: &mut Output) -> std::io::Result<()> {
                     "deleted" => Paint::Deleted,
                     _ => Paint::Hunk,
                 };
-                writeln!(out, "  {}  {}", style.paint(paint, &format!("{word:<8}")), file.path)?;
+                writeln!(
+                    out,
+                    "  {}  {}",
+                    style.paint(paint, &format!("{word:<8}")),
+                    file.path
+                )?;
             }
         }
+    }
+    for (path, bytes) in &status.scan.too_large {
+        writeln!(out, "not tracked: {path} has {}", text::size(*bytes))?;
     }
     for dir in &status.scan.nested {
         writeln!(out, "left alone: {dir} is a repository of its own")?;
     }
     let events = text::count(status.events_since_last_snapshot as usize, "event");
     let size = text::size(status.bytes);
-    writeln!(out, "{events} since the last snapshot; the ledger has {size}")
+    writeln!(
+        out,
+        "{events} since the last snapshot; the ledger has {size}"
+    )
 }
 
 /// What became of a file, in a word.
@@ -125,7 +141,9 @@ fn change_word(file: &Unrecorded) -> &'static str {
     match (&file.before, &file.after) {
         (None, _) => "new",
         (_, None) => "deleted",
-        (Some(before), Some(after)) if before.mode.is_symlink() != after.mode.is_symlink() => "type",
+        (Some(before), Some(after)) if before.mode.is_symlink() != after.mode.is_symlink() => {
+            "type"
+        }
         (Some(before), Some(after)) if after.hash.is_none_or(|hash| hash == before.hash) => "mode",
         _ => "modified",
     }

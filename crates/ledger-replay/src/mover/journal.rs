@@ -96,6 +96,11 @@ impl Journal {
                 journal.version
             )));
         }
+        // A move never touches what is not tracked, whatever its journal says.
+        let mut paths = journal.steps.iter().map(|step| &step.path);
+        if let Some(path) = paths.find(|path| layout::is_reserved(path)) {
+            return Err(bad(format!("{path} is never tracked")));
+        }
         Ok(Some(journal))
     }
 

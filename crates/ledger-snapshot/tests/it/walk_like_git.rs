@@ -137,7 +137,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::with_cases(4000) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::with_cases(200) })]
 
     #[test]
     fn a_walk_finds_what_git_finds(plan in plan()) {
@@ -149,8 +149,10 @@ proptest! {
         plan in plan(),
         patterns in prop::collection::vec(line(), 0..3),
     ) {
-        // Git takes these without cutting spaces or carriage returns, and no NUL can be passed.
-        let given = |line: &String| !line.contains(['\0', '\r']) && !line.ends_with(' ');
+        // Git's command line knows no comments, cuts no spaces, and can hold no NUL.
+        let given = |line: &String| {
+            !line.contains(['\0', '\r']) && !line.ends_with(' ') && !line.starts_with('#')
+        };
         let patterns: Vec<String> = patterns.into_iter().filter(given).collect();
         agree(&plan, &patterns);
     }
