@@ -1,5 +1,6 @@
 //! The workspace that a command works on, and who works on it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -235,5 +236,19 @@ fn login_name() -> String {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     variable("USER")
         .or_else(|| variable("LOGNAME"))
+        .or_else(|| {
+            let uid = std::fs::metadata("/proc/self").ok()?.uid();
+            name_in(&std::fs::read_to_string("/etc/passwd").ok()?, uid)
+        })
         .unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// The name of a user in the text of `/etc/passwd`.
+fn name_in(passwd: &str, uid: u32) -> Option<String> {
+    passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        let found = fields.nth(1)?.parse() == Ok(uid);
+        (found && !name.is_empty()).then(|| name.to_owned())
+    })
 }

@@ -9,16 +9,14 @@ use ledger::core::log::{AppendError, LockError, ReadError, StandingError};
 use ledger::core::refs::RefError;
 use ledger::replay::RebuildError;
 use ledger::{
-    BookmarkError, ErrorCode, InitError, OpenError, RecordError, RestoreError, RewindError,
-    SnapshotCheckError, SnapshotError, VerifyError,
+    BookmarkError, ErrorCode, ImportError, InitError, OpenError, RecordError, RestoreError,
+    RewindError, SnapshotCheckError, SnapshotError, VerifyError,
 };
 
 use crate::output::{Paint, Style};
 
 /// Could not be done: unknown, in conflict, refused.
 const FAILED: u8 = 1;
-/// The command line was wrong.
-const USAGE: u8 = 2;
 /// The disk or the environment failed.
 const ENVIRONMENT: u8 = 3;
 /// The ledger is damaged.
@@ -50,11 +48,6 @@ impl CommandError {
     /// It could not be done.
     pub fn failed(what: impl Display) -> Self {
         CommandError::new(FAILED, what)
-    }
-
-    /// The command line was wrong.
-    pub fn usage(what: impl Display) -> Self {
-        CommandError::new(USAGE, what)
     }
 
     /// The disk or the environment failed.
@@ -150,7 +143,7 @@ macro_rules! from_library {
 }
 
 from_library! {
-    AppendError, BookmarkError, InitError, OpenError, ReadError, RebuildError, RecordError, RefError,
+    AppendError, BookmarkError, ImportError, InitError, OpenError, ReadError, RebuildError, RecordError, RefError,
     RestoreError, RewindError, SnapshotCheckError, SnapshotError, StandingError, VerifyError,
     LockError,
 }
@@ -189,6 +182,9 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
             RewindError::Record(error) => hint(error),
             _ => None,
         };
+    }
+    if let Some(ImportError::NoGit(_)) = error.downcast_ref() {
+        return Some("install git: it reads the repository");
     }
     if let Some(BookmarkError::Locked(_)) = error.downcast_ref() {
         return Some("`bench bookmark unlock NAME` lets it be changed again");

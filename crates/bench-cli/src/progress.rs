@@ -46,6 +46,11 @@ impl Progress {
         self.0.set_position(done as u64);
     }
 
+    /// Something else is done now.
+    pub fn say(&self, what: &'static str) {
+        self.0.set_message(what);
+    }
+
     /// So many are done.
     pub fn at(&self, done: u64) {
         self.0.set_position(done);

@@ -8,8 +8,8 @@ use ledger_replay::{BaseError, MoveError, RebuildError};
 use ledger_snapshot::ReadFileError;
 
 use crate::{
-    BookmarkError, ConfigError, InitError, OpenError, RecordError, RestoreError, RewindError,
-    SnapshotCheckError, SnapshotError, VerifyError,
+    BookmarkError, ConfigError, ImportError, InitError, OpenError, RecordError, RestoreError,
+    RewindError, SnapshotCheckError, SnapshotError, VerifyError,
 };
 
 /// What kind of failure an error is.
@@ -199,6 +199,19 @@ codes! {
         VerifyError::Append(error) => error.into(),
         VerifyError::Snapshot(error) => error.into(),
         VerifyError::Rebuild(error) => error.into(),
+    }
+    ImportError {
+        ImportError::NoGit(_) => Environment,
+        ImportError::NotARepository { .. } => NotFound,
+        ImportError::NoCommit { .. } => NotFound,
+        ImportError::NotOnMainline { .. } | ImportError::BranchMoved { .. } => Conflict,
+        ImportError::BadTree { .. } => Invalid,
+        ImportError::Record(error) => error.into(),
+        ImportError::Append(error) => error.into(),
+        ImportError::Rebuild(error) => error.into(),
+        ImportError::Storage(_) => Storage,
+        ImportError::Move(error) => error.into(),
+        _ => Environment,
     }
     ConfigError { _ => Environment, }
     OpenError {

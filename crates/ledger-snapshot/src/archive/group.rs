@@ -43,7 +43,7 @@ impl Told<'_> {
                 Some(last) => last.path < member.path,
                 None => self.start == Some(&member.path),
             };
-            if !in_order || false {
+            if !in_order || self.next.is_some_and(|next| *next <= member.path) {
                 let why = "it is out of order, there twice, or not where the index says";
                 return Err(self.refuse(at, why));
             }
