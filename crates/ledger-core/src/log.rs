@@ -219,9 +219,7 @@ impl Log {
         make: impl FnOnce(&View) -> Result<Batch, E>,
     ) -> Result<Appended, E> {
         let mut appended = self.append_in_order(|view| Ok::<_, E>(vec![make(view)?]))?;
-        appended
-            .pop()
-            .ok_or_else(|| E::from(AppendError::Poisoned))
+        appended.pop().ok_or_else(|| E::from(AppendError::Poisoned))
     }
 
     /// Records the batches that `make` makes, in order, with one write and one sync, while nobody else
@@ -269,7 +267,8 @@ impl Log {
 
     fn write_group(&self, group: &[Arc<Ticket>]) {
         let batches: Vec<&Batch> = group.iter().map(|ticket| &ticket.batch).collect();
-        let outcome = self.with_writer(|writer| Ok(writer.commit(&self.seams, &batches, AfterFailure::GoOn)));
+        let outcome =
+            self.with_writer(|writer| Ok(writer.commit(&self.seams, &batches, AfterFailure::GoOn)));
         match outcome {
             Ok(results) => {
                 for (ticket, result) in group.iter().zip(results) {

@@ -72,7 +72,7 @@ impl<W: Fn(usize) -> u64 + Sync> Ordered<W> {
                 let result = work(&mut scratch, job);
                 let mut queue = lock(&queue);
                 let slot = job - queue.next_take;
-                if true {
+                if queue.done.len() <= slot {
                     queue.done.resize_with(slot + 1, || None);
                 }
                 queue.done[slot] = Some(result);

@@ -135,7 +135,9 @@ impl Workspace {
             _ => reader::Summary::default(),
         };
         progress(Progress::Arriving);
-        let Writer { done, events, ends, .. } = writer;
+        let Writer {
+            done, events, ends, ..
+        } = writer;
         let on_mainline: HashSet<Oid> = mainline.commits.iter().copied().collect();
         let tags = history::tags(&git)?;
         let bookmarked = self.bookmark_tags(branch, tags, ends, &on_mainline)?;

@@ -1,4 +1,35 @@
-//! Remembers every edit to a project, and goes back to any of them.
+//! Remembers every edit to a project - by whom, why, and from what - and goes back to any of them.
+//!
+//! A [`Workspace`] is a directory with a ledger: an append-only file of events (`ledger-core`),
+//! snapshots of the tree (`ledger-snapshot`), and the means to rebuild any state from the two
+//! (`ledger-replay`). This crate puts them together, and holds the policy: what is tracked, when a
+//! snapshot is due, what goes. The `bench` command is a thin shell over it, and so can a framework be:
+//!
+//! ```
+//! use ledger::core::{Author, AuthorKind, TreePath};
+//! use ledger::{FileChange, FileTarget, Options, Provenance, Record, Workspace};
+//!
+//! # let root = tempfile::tempdir()?;
+//! let kind = AuthorKind::Agent;
+//! let agent = Author { name: "security-agent".into(), version: Some("1.2.0".into()), kind };
+//! let mut why = Provenance::by(agent);
+//! let workspace = Workspace::init(root.path(), &why, Options::default())?.workspace;
+//!
+//! why.rationale = Some("tighten the limit".into());
+//! let path = TreePath::parse("limits.yaml")?;
+//! let to = FileTarget::Content { bytes: b"max: 3\n".to_vec(), mode: None };
+//! // The events are durable when this returns.
+//! let recorded = workspace.record(&Record::new(vec![FileChange { path: path.clone(), to }], why))?;
+//!
+//! let state = workspace.state(recorded.events[0])?;
+//! assert_eq!(state.content(&path)?.as_deref(), Some(&b"max: 3\n"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **Invariant:** nothing here prints, exits, or reads a clock or randomness but through the seams that a
+//! workspace is opened with ([`Workspace::open_on`]); [`Workspace::open`] takes the machine's.
+//! **Invariant:** what follows an acknowledgement (patch files, a snapshot that is due) can be made again,
+//! and never makes a record fail.
 
 mod bookmarks;
 mod branches;
@@ -31,7 +62,8 @@ pub use codes::ErrorCode;
 pub use compare::{FileContent, FileDiff, Side};
 pub use config::{Config, ConfigError, Retention, parse_duration};
 pub use import::{
-    ImportError, ImportGit, Imported, LeftFile, LeftReason, Progress, SkipReason, Skipped, SkippedTag,
+    ImportError, ImportGit, Imported, LeftFile, LeftReason, Progress, SkipReason, Skipped,
+    SkippedTag,
 };
 pub use init::{InitError, Initialized};
 pub use lines::{Answer, LINE_MAX};

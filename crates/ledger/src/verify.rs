@@ -106,7 +106,13 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn add(&mut self, severity: Severity, place: impl ToString, what: impl ToString, repaired: bool) {
+    fn add(
+        &mut self,
+        severity: Severity,
+        place: impl ToString,
+        what: impl ToString,
+        repaired: bool,
+    ) {
         let count = match (repaired, severity) {
             (true, _) => &mut self.totals.repaired,
             (false, Severity::Damage) => &mut self.totals.damage,
@@ -114,7 +120,12 @@ impl Report<'_> {
         };
         *count += 1;
         let (place, what) = (place.to_string(), what.to_string());
-        (self.found)(Finding { severity, place, what, repaired });
+        (self.found)(Finding {
+            severity,
+            place,
+            what,
+            repaired,
+        });
     }
 
     fn damage(&mut self, place: impl ToString, what: impl ToString) {
@@ -147,7 +158,10 @@ impl Workspace {
         found: &mut dyn FnMut(Finding),
         progress: &mut dyn FnMut(u64),
     ) -> Result<Verified, VerifyError> {
-        let open = Options { background: false, ..Options::default() };
+        let open = Options {
+            background: false,
+            ..Options::default()
+        };
         let seams = machine(root.as_ref(), &open)?;
         let config = Config::load(seams.storage.as_ref()).map_err(OpenError::from)?;
         Workspace::verify_on(seams, config, options, found, progress)
@@ -162,7 +176,10 @@ impl Workspace {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Verified, VerifyError> {
         let storage = std::sync::Arc::clone(&seams.storage);
-        let mut report = Report { found, totals: Verified::default() };
+        let mut report = Report {
+            found,
+            totals: Verified::default(),
+        };
         let mut rows = RowCheck::default();
         let audit = audit::<VerifyError>(storage.as_ref(), &mut |offset, row| {
             progress(offset);
@@ -177,11 +194,19 @@ impl Workspace {
         }
         let mut torn = None;
         if let Some(tail) = &audit.tail {
-            let place = format!("{events}, byte {}", tail.offset);
-            let what = format!("{} bytes after the last whole row: {}", tail.bytes, tail.why);
+            let place = format!("{events}, byte {}", tail.broken_at);
             match tail.acknowledged {
-                true => report.damage(place, format!("acknowledged rows are damaged: {what}")),
-                false => torn = Some((place, what)),
+                true => report.damage(
+                    place,
+                    format!("acknowledged rows are damaged: {}", tail.why),
+                ),
+                false => {
+                    let what = format!(
+                        "{} bytes after the last whole row: {}",
+                        tail.bytes, tail.why
+                    );
+                    torn = Some((place, what));
+                }
             }
         }
         if audit.rows == 0 && report.totals.damage == 0 {
@@ -194,7 +219,10 @@ impl Workspace {
             }
             return Ok(report.totals);
         }
-        let open = Options { background: false, ..Options::default() };
+        let open = Options {
+            background: false,
+            ..Options::default()
+        };
         let workspace = Workspace::open_on(seams, config, open)?;
         if options.repair && (torn.is_some() || audit.tip_invalid) {
             workspace.log().settle_end()?;
@@ -206,7 +234,11 @@ impl Workspace {
             let what = "the tip is missing or does not check out";
             report.add(Severity::Warning, layout::tip(), what, options.repair);
         }
-        let check = Check { workspace: &workspace, options, rows };
+        let check = Check {
+            workspace: &workspace,
+            options,
+            rows,
+        };
         check.objects(&mut report);
         check.artifacts(&mut report)?;
         check.bookmarks(&mut report)?;
@@ -238,7 +270,10 @@ impl Check<'_> {
     fn artifacts(&self, report: &mut Report<'_>) -> Result<(), VerifyError> {
         for ((path, digest), event) in &self.rows.artifacts {
             report.totals.artifacts += 1;
-            let place = format!("{} ({event})", ledger_core::bytes::printable(path.as_bytes()));
+            let place = format!(
+                "{} ({event})",
+                ledger_core::bytes::printable(path.as_bytes())
+            );
             let parsed = ledger_core::TreePath::parse(path)
                 .ok()
                 .filter(|path| path.is_below(&layout::artifacts_dir()));
@@ -268,7 +303,12 @@ impl Check<'_> {
             if self.options.repair {
                 self.workspace.write_bookmarks();
             }
-            report.add(Severity::Warning, layout::bookmarks(), what, self.options.repair);
+            report.add(
+                Severity::Warning,
+                layout::bookmarks(),
+                what,
+                self.options.repair,
+            );
         }
         Ok(())
     }

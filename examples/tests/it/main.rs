@@ -52,9 +52,9 @@ fn a_state_is_restored_into_memory() {
     let output = run(RESTORE, &[]);
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines[0], "evt-000002: 2 files, from snap-0001 and 2 events after it");
-    assert!(lines[1].ends_with(" 74 bytes parser.py"), "{output}");
-    assert!(lines[2].ends_with(" 40 bytes rules.yaml"), "{output}");
-    assert_eq!(lines[3], "114 bytes in memory");
+    assert!(lines[1].ends_with(" 69 bytes parser.py"), "{output}");
+    assert!(lines[2].ends_with(" 39 bytes rules.yaml"), "{output}");
+    assert_eq!(lines[3], "108 bytes in memory");
 }
 
 #[test]

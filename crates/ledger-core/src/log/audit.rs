@@ -14,7 +14,9 @@ pub struct Tail {
     pub offset: u64,
     /// Its length.
     pub bytes: u64,
-    /// What is wrong with it.
+    /// Where the first thing is that is wrong with it: its begin, or a later row of its first batch.
+    pub broken_at: u64,
+    /// What is wrong there.
     pub why: String,
     /// Whether it holds rows that were durable once: then it is damage, and not what a writer that
     /// was stopped left behind.
@@ -65,14 +67,16 @@ pub fn audit<E: From<ReadError> + From<crate::storage::StorageError>>(
     })?;
     let Mark { end, above } = scanned.mark;
     let acknowledged = tip.is_some_and(|tip| tip.end > end);
+    let (broken_at, why) = match scanned.stop {
+        Stop::Broken(Break { offset, why, .. }) => (offset, why),
+        Stop::HalfBatch => (end, "the last batch is not whole".to_owned()),
+        Stop::End => (end, "the file grew while it was read".to_owned()),
+    };
     let tail = (len > end).then(|| Tail {
         offset: end,
         bytes: len - end,
-        why: match scanned.stop {
-            Stop::Broken(Break { offset, why, .. }) => format!("byte {offset}: {why}"),
-            Stop::HalfBatch => "its last batch is not whole".to_owned(),
-            Stop::End => "it grew while it was read".to_owned(),
-        },
+        broken_at,
+        why,
         acknowledged,
     });
     let cut_short = match tip {

@@ -56,7 +56,11 @@ impl Workspace {
     /// Brings the working tree to the tip of the branch that it stands on. Files that differ from it,
     /// and from what the workspace stood on, are left as they are; so are those that the tip does not
     /// have. Returns the files that are not as at the tip.
-    pub(super) fn arrive(&self, from: &Standing, _lock: &Lock) -> Result<Vec<LeftFile>, ImportError> {
+    pub(super) fn arrive(
+        &self,
+        from: &Standing,
+        _lock: &Lock,
+    ) -> Result<Vec<LeftFile>, ImportError> {
         let view = self.view()?;
         let Some(head) = view.heads().branches.get(&from.branch) else {
             return Ok(Vec::new());

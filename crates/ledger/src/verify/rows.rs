@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ledger_core::log::{ReadError, Row};
-use ledger_core::{
-    Action, Change, Digest, EventId, ObjectRef, SnapshotId, SnapshotNote, layout,
-};
+use ledger_core::{Action, Change, Digest, EventId, ObjectRef, SnapshotId, SnapshotNote, layout};
 
 use super::Report;
 
@@ -38,7 +36,10 @@ impl RowCheck {
         let row = match row {
             Ok(row) => row,
             Err(error) => {
-                report.damage(format!("{}, byte {offset}", layout::events()), super::chain(&error));
+                report.damage(
+                    format!("{}, byte {offset}", layout::events()),
+                    super::chain(&error),
+                );
                 return;
             }
         };
@@ -100,7 +101,9 @@ impl RowCheck {
             }
         }
         for (path, digest) in &event.body.artifact_digests {
-            self.artifacts.entry((path.clone(), *digest)).or_insert(event.id);
+            self.artifacts
+                .entry((path.clone(), *digest))
+                .or_insert(event.id);
         }
         if let (Some(id), Some(note)) = (event.body.snapshot_ref, &event.body.snapshot) {
             self.snapshots.insert(id, (note.clone(), event.id));
@@ -115,6 +118,10 @@ impl RowCheck {
 
     /// Where the row of an event begins.
     pub fn offset_of(&self, id: EventId) -> u64 {
-        usize::try_from(id.0).ok().and_then(|at| self.offsets.get(at)).copied().unwrap_or(0)
+        usize::try_from(id.0)
+            .ok()
+            .and_then(|at| self.offsets.get(at))
+            .copied()
+            .unwrap_or(0)
     }
 }

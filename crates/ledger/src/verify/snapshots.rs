@@ -66,7 +66,10 @@ impl Check<'_> {
 
     /// What is wrong with an archive, as far as its row and its own checksums tell.
     fn archive_fault(&self, id: SnapshotId, note: &SnapshotNote) -> Option<(TreePath, String)> {
-        let base = Base { id, note: note.clone() };
+        let base = Base {
+            id,
+            note: note.clone(),
+        };
         let path = layout::archive(id);
         let archive = match self.workspace.snapshots().archive(&base) {
             Ok(archive) => archive,
@@ -121,20 +124,29 @@ impl Check<'_> {
             .unwrap_or_else(|_| layout::snapshots_dir());
         let _lock = self.workspace.inner.lock_snapshots()?;
         let file = storage.open(&staged, OpenMode::CreateNew(PRIVATE_FILE))?;
-        let base = Base { id, note: note.clone() };
+        let base = Base {
+            id,
+            note: note.clone(),
+        };
         let made = || -> Result<(), VerifyError> {
             let members: Vec<Member> = match &state {
                 Some(state) => members(state.tree()),
-                None => members(&*self.workspace.snapshots().tree(&base).map_err(RebuildError::from)?),
+                None => members(
+                    &*self
+                        .workspace
+                        .snapshots()
+                        .tree(&base)
+                        .map_err(RebuildError::from)?,
+                ),
             };
             let content = |member: &Member| -> Result<Vec<u8>, RebuildError> {
                 let found = match &state {
                     Some(state) => state.content(&member.path)?,
                     None => {
                         let archive = self.workspace.snapshots().archive(&base)?;
-                        let read = archive.read(&member.path).map_err(|source| {
-                            ledger_replay::BaseError::Archive { id, source }
-                        })?;
+                        let read = archive
+                            .read(&member.path)
+                            .map_err(|source| ledger_replay::BaseError::Archive { id, source })?;
                         read.map(|(_, content)| content)
                     }
                 };
@@ -178,10 +190,17 @@ impl Check<'_> {
     /// The state at an event, rebuilt without relying on the snapshot in question.
     fn state_without(&self, id: SnapshotId, event: EventId) -> Result<State, VerifyError> {
         let view = self.workspace.view()?;
-        Ok(State::rebuild_without(self.workspace.snapshots(), &view, event, id)?)
+        Ok(State::rebuild_without(
+            self.workspace.snapshots(),
+            &view,
+            event,
+            id,
+        )?)
     }
 }
 
 fn members(tree: &Tree) -> Vec<Member> {
-    tree.iter().map(|(path, entry)| Member::known(path, entry)).collect()
+    tree.iter()
+        .map(|(path, entry)| Member::known(path, entry))
+        .collect()
 }

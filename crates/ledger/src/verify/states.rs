@@ -71,7 +71,13 @@ impl Check<'_> {
             let storage = self.workspace.storage();
             create_dirs(storage, &layout::diffs_dir(), 0o777, Durability::Derived)?;
             let token = self.workspace.token();
-            write_atomically(storage, &layout::diff(id), bytes, token, Durability::Derived)?;
+            write_atomically(
+                storage,
+                &layout::diff(id),
+                bytes,
+                token,
+                Durability::Derived,
+            )?;
             repaired = true;
         }
         report.add(Severity::Warning, Check::event_name(id), what, repaired);
@@ -115,14 +121,23 @@ impl Check<'_> {
         let mut id = EventId::GENESIS;
         while id <= view.last() {
             // Read in order: `history` reads blocks, but newest first.
-            let query = Query { from: Some(id), up_to: Some(EventId(id.0 + 4095)), ..Query::default() };
+            let query = Query {
+                from: Some(id),
+                up_to: Some(EventId(id.0 + 4095)),
+                ..Query::default()
+            };
             let mut rows = view.history(query).collect::<Result<Vec<_>, _>>()?;
             rows.reverse();
             for row in rows {
                 progress(row.offset);
                 report.totals.states += 1;
                 if let Err(what) = self.state(view, &row, &mut trees) {
-                    let place = format!("{}, byte {} ({})", layout::events(), row.offset, row.event.id);
+                    let place = format!(
+                        "{}, byte {} ({})",
+                        layout::events(),
+                        row.offset,
+                        row.event.id
+                    );
                     report.damage(place, what);
                     trees.remove(&row.event.body.branch);
                 }
@@ -140,10 +155,16 @@ impl Check<'_> {
     }
 
     /// The trees of the snapshots on disk, by the event that each is of.
-    fn snapshot_trees(&self, report: &mut Report<'_>) -> BTreeMap<EventId, Vec<(SnapshotId, Tree)>> {
+    fn snapshot_trees(
+        &self,
+        report: &mut Report<'_>,
+    ) -> BTreeMap<EventId, Vec<(SnapshotId, Tree)>> {
         let mut trees: BTreeMap<EventId, Vec<(SnapshotId, Tree)>> = BTreeMap::new();
         for (id, (note, _)) in &self.rows.snapshots {
-            let base = Base { id: *id, note: note.clone() };
+            let base = Base {
+                id: *id,
+                note: note.clone(),
+            };
             match self.workspace.snapshots().tree(&base) {
                 Ok(tree) => {
                     let entry = (*id, tree.as_ref().clone());
@@ -221,7 +242,11 @@ impl Check<'_> {
             }
             let size = content.len() as u64;
             recent.keep(state.hash, &content);
-            let entry = FileEntry { mode: state.mode, hash: state.hash, size };
+            let entry = FileEntry {
+                mode: state.mode,
+                hash: state.hash,
+                size,
+            };
             if tree.insert(edit.path.clone(), entry).is_some() {
                 return Err(format!("{} was there already", edit.path));
             }

@@ -14,7 +14,11 @@ use ledger_testkit::{CountedIds, CrashTest, FailTest, FixedClock, Node, SimStora
 
 fn author() -> Provenance {
     let kind = AuthorKind::Agent;
-    Provenance::by(Author { name: "tester".to_owned(), version: None, kind })
+    Provenance::by(Author {
+        name: "tester".to_owned(),
+        version: None,
+        kind,
+    })
 }
 
 fn seams(disk: &SimStorage, seed: u64) -> Seams {
@@ -27,13 +31,20 @@ fn seams(disk: &SimStorage, seed: u64) -> Seams {
 }
 
 fn options() -> Options {
-    Options { background: false, ..Options::default() }
+    Options {
+        background: false,
+        ..Options::default()
+    }
 }
 
 type Failure = Box<dyn std::error::Error>;
 
 fn open(disk: &SimStorage, seed: u64) -> Result<Workspace, Failure> {
-    Ok(Workspace::open_on(seams(disk, seed), Config::default(), options())?)
+    Ok(Workspace::open_on(
+        seams(disk, seed),
+        Config::default(),
+        options(),
+    )?)
 }
 
 fn path(text: &str) -> TreePath {
@@ -41,11 +52,17 @@ fn path(text: &str) -> TreePath {
 }
 
 fn content(text: &str) -> FileTarget {
-    FileTarget::Content { bytes: text.as_bytes().to_vec(), mode: None }
+    FileTarget::Content {
+        bytes: text.as_bytes().to_vec(),
+        mode: None,
+    }
 }
 
 fn record_all(workspace: &Workspace) -> Result<Vec<EventId>, Failure> {
-    let request = RecordTree { paths: Vec::new(), provenance: author() };
+    let request = RecordTree {
+        paths: Vec::new(),
+        provenance: author(),
+    };
     Ok(workspace.record_tree(&request)?.events)
 }
 
@@ -53,7 +70,9 @@ fn record_all(workspace: &Workspace) -> Result<Vec<EventId>, Failure> {
 fn files(disk: &SimStorage) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for (path, node) in disk.tree() {
-        let own = [&b".user"[..], b"results"].iter().any(|dir| path.as_bytes().starts_with(dir));
+        let own = [&b".user"[..], b"results"]
+            .iter()
+            .any(|dir| path.as_bytes().starts_with(dir));
         match node {
             Node::File { bytes, .. } if !own => {
                 files.insert(path.to_string(), bytes);
@@ -103,7 +122,11 @@ fn assert_sound(disk: &SimStorage) -> Workspace {
     assert_eq!(disk.read("untracked.txt").unwrap(), b"mine\n");
     assert_eq!(disk.read("debug.log").unwrap(), b"ignored\n");
     let verify = |repair| {
-        let options = VerifyOptions { full: true, repair, patches: false };
+        let options = VerifyOptions {
+            full: true,
+            repair,
+            patches: false,
+        };
         let mut findings = Vec::new();
         let config = Config::default();
         let found = &mut |finding| findings.push(finding);
@@ -124,7 +147,8 @@ fn is_kept(workspace: &Workspace, disk: &SimStorage, content: &[u8]) -> bool {
     let recorded = |id: u64| {
         let row = view.event(EventId(id)).unwrap();
         row.event.body.edits.iter().any(|edit| {
-            edit.after.is_some_and(|after| after.hash == Digest::of(content))
+            edit.after
+                .is_some_and(|after| after.hash == Digest::of(content))
         })
     };
     files(disk).values().any(|bytes| bytes == content) || (0..=view.last().0).any(recorded)
@@ -137,7 +161,11 @@ fn a_rewind_that_dies_ends_in_the_old_or_the_new_state_and_loses_no_work() {
     let prepared = prepared();
     let old = files(&prepared);
     let mut new = old.clone();
-    for (name, bytes) in [("a.txt", "one\ntwo\nthree\n"), ("gone.txt", "soon\n"), ("becomes", "a file\n")] {
+    for (name, bytes) in [
+        ("a.txt", "one\ntwo\nthree\n"),
+        ("gone.txt", "soon\n"),
+        ("becomes", "a file\n"),
+    ] {
         new.insert(name.to_owned(), bytes.as_bytes().to_vec());
     }
     new.remove("becomes/dir.txt");
@@ -152,15 +180,21 @@ fn a_rewind_that_dies_ends_in_the_old_or_the_new_state_and_loses_no_work() {
         |survivor, acked| {
             let workspace = assert_sound(survivor);
             let found = files(survivor);
-            assert!(found == new || (found == old && acked.is_empty()), "{found:#?}");
+            assert!(
+                found == new || (found == old && acked.is_empty()),
+                "{found:#?}"
+            );
             assert!(is_kept(&workspace, survivor, UNSAVED));
             let standing = workspace.standing().unwrap();
             assert_eq!(standing.branch == "main", found == old, "{standing:?}");
             // And the workspace is where it says: the files are those of its event.
             let status = workspace.status().unwrap();
-            let changed: Vec<_> = status.scan.unrecorded.iter().filter(|file| {
-                file.before.is_some() && file.path != path("a.txt")
-            }).collect();
+            let changed: Vec<_> = status
+                .scan
+                .unrecorded
+                .iter()
+                .filter(|file| file.before.is_some() && file.path != path("a.txt"))
+                .collect();
             assert!(changed.is_empty(), "{changed:?}");
         },
     );
@@ -196,7 +230,9 @@ fn a_rewind_that_died_can_be_taken_back() {
 fn a_switch_that_dies_ends_on_one_branch_or_the_other() {
     let prepared = prepared();
     let workspace = open(&prepared, 2).unwrap();
-    workspace.create_branch("side", EventId(1), &author()).unwrap();
+    workspace
+        .create_branch("side", EventId(1), &author())
+        .unwrap();
     drop(workspace);
     prepared.settle();
     let old = files(&prepared);
@@ -224,7 +260,10 @@ fn records_bookmarks_and_snapshots_that_were_acknowledged_are_there() {
         |disk, acks| -> Result<(), Failure> {
             let workspace = open(disk, 2)?;
             acks.push(format!("event {}", record_all(&workspace)?.len()));
-            let change = FileChange { path: path("given.txt"), to: content("given\n") };
+            let change = FileChange {
+                path: path("given.txt"),
+                to: content("given\n"),
+            };
             workspace.record(&Record::new(vec![change], author()))?;
             acks.push("given".to_owned());
             let target = BookmarkTarget::Event(EventId(2));
@@ -273,7 +312,10 @@ fn a_ledger_that_was_being_made_is_there_or_can_be_made() {
             }
             let workspace = assert_sound(survivor);
             let state = workspace.state(EventId(1)).unwrap();
-            assert_eq!(state.content(&path("untracked.txt")).unwrap().unwrap(), b"mine\n");
+            assert_eq!(
+                state.content(&path("untracked.txt")).unwrap().unwrap(),
+                b"mine\n"
+            );
         },
     );
 }
@@ -284,7 +326,10 @@ fn when_the_disk_fails_at_any_step_nothing_is_lost_and_the_next_try_works() {
     FailTest::on(&prepared).run(
         |disk, acks| -> Result<(), Failure> {
             let workspace = open(disk, 2)?;
-            let change = FileChange { path: path("given.txt"), to: content("given\n") };
+            let change = FileChange {
+                path: path("given.txt"),
+                to: content("given\n"),
+            };
             workspace.record(&Record::new(vec![change], author()))?;
             acks.push("given");
             workspace.rewind(EventId(1), None, &author(), false)?;
@@ -298,7 +343,9 @@ fn when_the_disk_fails_at_any_step_nothing_is_lost_and_the_next_try_works() {
             if acked.contains(&"rewound") {
                 assert_eq!(survivor.read("a.txt").unwrap(), b"one\ntwo\nthree\n");
             }
-            workspace.rewind(EventId(1), Some("again"), &author(), false).unwrap();
+            workspace
+                .rewind(EventId(1), Some("again"), &author(), false)
+                .unwrap();
             assert_eq!(survivor.read("a.txt").unwrap(), b"one\ntwo\nthree\n");
         },
     );

@@ -150,7 +150,11 @@ fn edits_from_one_base_are_moved_over_each_other_or_refused() {
 fn what_is_derived_is_rebuilt_to_the_same_bytes() {
     let (dir, workspace) = workspace(&[("a.py", "def f():\n    return 1\n"), ("b.txt", "x\n")]);
     for i in 0..5 {
-        write(dir.path(), "a.py", &format!("def f():\n    return {i}\n\n\ndef g{i}():\n    pass\n"));
+        write(
+            dir.path(),
+            "a.py",
+            &format!("def f():\n    return {i}\n\n\ndef g{i}():\n    pass\n"),
+        );
         record_all(&workspace);
     }
     workspace.save_snapshot("here", &author()).unwrap();
@@ -167,7 +171,11 @@ fn what_is_derived_is_rebuilt_to_the_same_bytes() {
         dir.path().join("results/diffs/diff-evt-000004.patch"),
     ];
     let verify = |repair| {
-        let options = VerifyOptions { full: true, repair, patches: false };
+        let options = VerifyOptions {
+            full: true,
+            repair,
+            patches: false,
+        };
         let mut findings = Vec::new();
         let totals =
             Workspace::verify(dir.path(), options, &mut |f| findings.push(f), &mut |_| {}).unwrap();
@@ -185,10 +193,18 @@ fn what_is_derived_is_rebuilt_to_the_same_bytes() {
             let (found, findings) = verify(false);
             assert!(found.damage + found.warnings > 0, "{path:?}: {findings:?}");
             let (found, findings) = verify(true);
-            assert_eq!((found.damage, found.warnings), (0, 0), "{path:?}: {findings:?}");
+            assert_eq!(
+                (found.damage, found.warnings),
+                (0, 0),
+                "{path:?}: {findings:?}"
+            );
             assert!(fs::read(path).unwrap() == whole, "{path:?}");
             let (clean, findings) = verify(false);
-            assert_eq!((clean.damage, clean.warnings), (0, 0), "{path:?}: {findings:?}");
+            assert_eq!(
+                (clean.damage, clean.warnings),
+                (0, 0),
+                "{path:?}: {findings:?}"
+            );
         }
     }
 }
