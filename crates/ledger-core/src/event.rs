@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -391,7 +392,7 @@ pub struct Body {
     /// How its change is shown.
     pub diff_mode: DiffMode,
     /// What it did to files: one, or none.
-    pub edits: Vec<FileEdit>,
+    pub edits: Vec<Arc<FileEdit>>,
     /// Whether the working tree holds this change. On a draft: whether it does if the workspace
     /// stands right before it; the log decides.
     pub in_workspace: bool,

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::ser::Formatter;
@@ -242,7 +243,7 @@ pub fn encode(event: &Event, line: &mut Vec<u8>) -> Result<Digest, RowFault> {
         files: body
             .edits
             .iter()
-            .flat_map(FileEdit::paths)
+            .flat_map(|edit| edit.paths())
             .cloned()
             .collect(),
         diff_path: body.patch.then(|| diff_path(event.id)),
@@ -258,7 +259,7 @@ pub fn encode(event: &Event, line: &mut Vec<u8>) -> Result<Digest, RowFault> {
         edits: body
             .edits
             .iter()
-            .map(Edit::from_domain)
+            .map(|edit| Edit::from_domain(edit))
             .collect::<Result<_, _>>()?,
         batch: (event.batch != BatchPlace::ALONE).then_some(event.batch),
         parent_at: event.parent_at,
@@ -325,7 +326,7 @@ pub fn decode(line: &[u8], hash: Digest) -> Result<Event, RowFault> {
     let edits = row
         .edits
         .into_iter()
-        .map(Edit::into_domain)
+        .map(|edit| edit.into_domain().map(Arc::new))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Event {
         id: row.id,

@@ -140,7 +140,7 @@ pub fn file_at(
                 Change::Lines(_) | Change::LinesObject(_) => {
                     steps.push(LineStep {
                         event: id,
-                        edit: Arc::new(edit),
+                        edit,
                     });
                 }
                 Change::None => {}

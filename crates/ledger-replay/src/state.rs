@@ -140,8 +140,7 @@ impl State {
         Ok(())
     }
 
-    fn apply(&mut self, event: EventId, edit: FileEdit) -> Result<(), RebuildError> {
-        let edit = Arc::new(edit);
+    fn apply(&mut self, event: EventId, edit: Arc<FileEdit>) -> Result<(), RebuildError> {
         let inconsistent = |why: &str| RebuildError::Inconsistent {
             path: edit.path.clone(),
             event,

@@ -14,7 +14,7 @@ use crate::record::prepare::Version;
 #[derive(Debug)]
 pub(crate) struct PatchJob {
     pub before: Option<Version>,
-    pub events: Vec<(EventId, Digest, FileEdit)>,
+    pub events: Vec<(EventId, Digest, Arc<FileEdit>)>,
 }
 
 /// What a patch begins with: the row that it was made from.

@@ -126,9 +126,9 @@ impl Recent {
                 break;
             }
             for edit in event.body.edits.into_iter().rev() {
-                newer.entry(edit.path).or_insert(edit.after);
-                if let Some(old) = edit.from {
-                    newer.entry(old).or_insert(None);
+                newer.entry(edit.path.clone()).or_insert(edit.after);
+                if let Some(old) = &edit.from {
+                    newer.entry(old.clone()).or_insert(None);
                 }
             }
         }

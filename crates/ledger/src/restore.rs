@@ -64,7 +64,7 @@ impl Workspace {
                 content: file.content,
             }))
         };
-        let diff = |edit: &ledger_core::FileEdit| {
+        let diff = |edit: &std::sync::Arc<ledger_core::FileEdit>| {
             Ok(FileDiff {
                 path: edit.path.clone(),
                 from: edit.from.clone(),

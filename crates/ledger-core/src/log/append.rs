@@ -378,10 +378,26 @@ impl Writer {
                 repeated: false,
             });
         };
+        let before = bytes.len();
+        let appended = self.write_rows(seams, batch, &first.branch, bytes);
+        if appended.is_err() {
+            bytes.truncate(before);
+        }
+        appended
+    }
+
+    /// Appends the rows of a batch to `bytes`, which go to the end of the file.
+    fn write_rows(
+        &mut self,
+        seams: &Seams,
+        batch: &Batch,
+        branch: &str,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Appended, AppendError> {
         let start = self.view.mark;
-        let mut place = self.place(seams, batch, &first.branch)?;
+        let origin = bytes.len();
+        let mut place = self.place(seams, batch, branch)?;
         let n = batch.bodies.len() as u64;
-        let mut rows = Vec::new();
         let mut lines = Vec::with_capacity(batch.bodies.len());
         let mut above = start.above;
         let mut events = Vec::with_capacity(batch.bodies.len());
@@ -390,11 +406,11 @@ impl Writer {
         let ts = now.max(self.view.heads.ts);
         for (i, body) in (1..).zip(&batch.bodies) {
             let id = above.map_or(EventId::GENESIS, |(id, _)| id.next());
-            let offset = start.end + rows.len() as u64;
+            let offset = start.end + (bytes.len() - origin) as u64;
             let mut body = body.clone();
             body.in_workspace = body.in_workspace && place.in_workspace;
             place.in_workspace = body.in_workspace;
-            let line_start = rows.len();
+            let line_start = bytes.len();
             let event = Event {
                 id,
                 ts,
@@ -413,13 +429,13 @@ impl Writer {
                 hash: Digest::from_bytes([0; 32]),
                 body,
             };
-            let hash = wire::encode(&event, &mut rows).map_err(AppendError::Row)?;
-            let length = rows.len() - line_start;
+            let hash = wire::encode(&event, bytes).map_err(AppendError::Row)?;
+            let length = bytes.len() - line_start;
             if length + 1 > ROW_MAX {
                 return Err(AppendError::RowTooLarge { bytes: length + 1 });
             }
-            lines.push((offset, line_start..rows.len()));
-            rows.push(b'\n');
+            lines.push((offset, line_start..bytes.len()));
+            bytes.push(b'\n');
             if event.body.action == Action::SnapshotCreate {
                 place.base_snapshot = event.body.snapshot_ref.or(place.base_snapshot);
             }
@@ -431,17 +447,16 @@ impl Writer {
         let heads = Arc::make_mut(&mut self.view.heads);
         for (offset, line) in &lines {
             heads
-                .apply(*offset, &rows[line.clone()])
+                .apply(*offset, &bytes[line.clone()])
                 .map_err(AppendError::Row)?;
         }
         self.view.mark = Mark {
-            end: start.end + rows.len() as u64,
+            end: start.end + (bytes.len() - origin) as u64,
             above,
         };
         self.view.uncached += n;
         self.keys
             .add(batch.key.as_ref(), events.first().copied(), n);
-        bytes.extend_from_slice(&rows);
         Ok(Appended {
             events,
             hashes,

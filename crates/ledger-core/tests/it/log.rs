@@ -33,7 +33,7 @@ fn body(rationale: &str) -> Body {
 fn edit(path: &str) -> Body {
     let mut body = Body::new(author(), Action::FileCreate, "main");
     let hash = Digest::of(b"");
-    body.edits = vec![FileEdit {
+    body.edits = vec![Arc::new(FileEdit {
         path: TreePath::parse(path).unwrap(),
         from: None,
         before: None,
@@ -42,7 +42,7 @@ fn edit(path: &str) -> Body {
             hash,
         }),
         change: Change::None,
-    }];
+    })];
     body
 }
 

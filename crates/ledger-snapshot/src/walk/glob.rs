@@ -152,7 +152,7 @@ fn push_literal(out: &mut String, c: char) {
             out.push(c);
             out.push('}');
         }
-        '\\' | '*' | '?' | '[' => {
+        '\\' | '*' | '?' | '[' | ']' | '{' | '}' | '!' | '#' | ',' => {
             out.push('\\');
             out.push(c);
         }

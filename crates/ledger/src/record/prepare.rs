@@ -137,7 +137,7 @@ impl Preparer<'_> {
         Body {
             action,
             action_scope: ActionScope::File,
-            edits: vec![edit],
+            edits: vec![Arc::new(edit)],
             ..self.template.clone()
         }
     }
