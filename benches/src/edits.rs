@@ -49,7 +49,11 @@ impl Project {
 /// Patches and snapshots wait until they are asked for, so that they are not measured by chance.
 fn options(semantics: bool) -> Options {
     let background = false;
-    Options { semantics, background, ..Options::default() }
+    Options {
+        semantics,
+        background,
+        ..Options::default()
+    }
 }
 
 fn author() -> Provenance {
@@ -60,11 +64,14 @@ fn author() -> Provenance {
     })
 }
 
-/// The change of a file to a text, with a reason that makes its row about 600 bytes or a little more.
+/// The change of a file to a text, with a short reason.
 fn edit(path: &str, text: &str) -> Result<Record, Failure> {
     let (bytes, mode) = (text.as_bytes().to_vec(), None);
     let to = FileTarget::Content { bytes, mode };
-    let change = FileChange { path: TreePath::parse(path)?, to };
+    let change = FileChange {
+        path: TreePath::parse(path)?,
+        to,
+    };
     let mut provenance = author();
     provenance.rationale = Some("one of many".to_owned());
     Ok(Record::new(vec![change], provenance))
@@ -92,7 +99,10 @@ pub fn one_edit_against_raw(project: &Project) -> Result<(), Failure> {
     }
     after.take(|| workspace.settle());
     library.print("through the library");
-    raw.print(&format!("raw append + fdatasync of its {} bytes", row.len()));
+    raw.print(&format!(
+        "raw append + fdatasync of its {} bytes",
+        row.len()
+    ));
     ratio("ratio", library.median(), raw.median(), "1.3x or less");
     after.print("afterwards: all patches, and a snapshot");
     Ok(())
@@ -118,7 +128,9 @@ pub fn threads_against_raw(project: &Project) -> Result<(), Failure> {
             }
             Ok(times)
         };
-        let threads: Vec<_> = (0..THREADS).map(|n| scope.spawn(move || write(n))).collect();
+        let threads: Vec<_> = (0..THREADS)
+            .map(|n| scope.spawn(move || write(n)))
+            .collect();
         let mut longest = Vec::new();
         for thread in threads {
             let times = thread.join().map_err(|_| "a thread panicked")??;
@@ -129,32 +141,50 @@ pub fn threads_against_raw(project: &Project) -> Result<(), Failure> {
     let took = start.elapsed();
     let each = took / (THREADS * EDITS_A_THREAD) as u32;
     raw.print("one writer, raw");
-    println!("  {:<44} {}", "an edit, on the average of all", crate::measure::shown(each));
-    println!("  {:<44} {}", "the longest wait", crate::measure::shown(longest));
-    ratio("rate against one raw writer", raw.median(), each, "8x or more");
+    println!(
+        "  {:<44} {}",
+        "an edit, on the average of all",
+        crate::measure::shown(each)
+    );
+    println!(
+        "  {:<44} {}",
+        "the longest wait",
+        crate::measure::shown(longest)
+    );
+    ratio(
+        "rate against one raw writer",
+        raw.median(),
+        each,
+        "8x or more",
+    );
     Ok(())
 }
 
 /// An edit of a Python file with semantics, against the same without and parsing alone.
-pub fn semantics_against_parse(project: &Project) -> Result<(), Failure> {
+pub fn semantics_against_parse(project: &Project, other: &Project) -> Result<(), Failure> {
     println!("one durable edit of a Python file of {PYTHON_LINES} lines");
     let with = project.open(true)?;
-    let without = project.open(false)?;
+    let without = other.open(false)?;
     let (mut on, mut off, mut parse) = (Times::default(), Times::default(), Times::default());
-    let path = TreePath::parse("on.py")?;
-    with.record(&edit("on.py", &python(0))?)?;
-    without.record(&edit("off.py", &python(0))?)?;
+    let path = TreePath::parse("module.py")?;
+    with.record(&edit("module.py", &python(0))?)?;
+    without.record(&edit("module.py", &python(0))?)?;
     for n in 1..=EDITS / 2 {
         let text = python(n);
-        let (first, second) = (edit("on.py", &text)?, edit("off.py", &text)?);
-        on.take(|| with.record(&first))?;
-        off.take(|| without.record(&second))?;
+        let request = edit("module.py", &text)?;
+        on.take(|| with.record(&request))?;
+        off.take(|| without.record(&request))?;
         parse.take(|| black_box(Outline::parse(&path, text.as_bytes(), &System)));
     }
     on.print("semantics on");
     off.print("semantics off");
     parse.print("parsing alone");
-    ratio("on, against off and parsing", on.median(), off.median() + parse.median(), "1.2x or less");
+    ratio(
+        "on, against off and parsing",
+        on.median(),
+        off.median() + parse.median(),
+        "1.2x or less",
+    );
     Ok(())
 }
 

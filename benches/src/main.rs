@@ -22,6 +22,6 @@ fn main() -> Result<(), Failure> {
     let project = |name: &str| Project::make(scratch.path().join(name));
     one_edit_against_raw(&project("one")?)?;
     threads_against_raw(&project("threads")?)?;
-    semantics_against_parse(&project("semantics")?)?;
+    semantics_against_parse(&project("on")?, &project("off")?)?;
     Ok(())
 }

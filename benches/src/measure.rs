@@ -32,7 +32,12 @@ impl Times {
     /// Prints median, p95 and number.
     pub fn print(&self, what: &str) {
         let (median, late) = (self.median(), self.at(0.95));
-        println!("  {what:<44} {} (p95 {}, n {})", shown(median), shown(late), self.0.len());
+        println!(
+            "  {what:<44} {} (p95 {}, n {})",
+            shown(median),
+            shown(late),
+            self.0.len()
+        );
     }
 }
 

@@ -41,7 +41,11 @@ pub fn place() -> Result<Place, Failure> {
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(Place { workspace, root, scratch })
+    Ok(Place {
+        workspace,
+        root,
+        scratch,
+    })
 }
 
 /// An agent of this name, as the author of what it does.
@@ -57,14 +61,25 @@ pub fn agent(name: &str) -> Provenance {
 pub fn text_of(path: &str, text: &str) -> Result<FileChange, Failure> {
     let (bytes, mode) = (text.as_bytes().to_vec(), None);
     let to = FileTarget::Content { bytes, mode };
-    Ok(FileChange { path: TreePath::parse(path)?, to })
+    Ok(FileChange {
+        path: TreePath::parse(path)?,
+        to,
+    })
 }
 
 /// Records a few edits of the small project, to have a history.
 pub fn sample_history(workspace: &Workspace) -> Result<(), Failure> {
     let edits = [
-        ("parser.py", PARSER.replace("return []", "return text.split()"), "split on blanks"),
-        ("rules.yaml", RULES.replace("warn", "error"), "tabs break the parser"),
+        (
+            "parser.py",
+            PARSER.replace("return []", "return text.split()"),
+            "split on blanks",
+        ),
+        (
+            "rules.yaml",
+            RULES.replace("warn", "error"),
+            "tabs break the parser",
+        ),
     ];
     for (path, text, why) in edits {
         let mut provenance = agent("writer");

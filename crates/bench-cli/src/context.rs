@@ -11,7 +11,7 @@ use ledger::{Boundary, Options, Provenance, Scan, Workspace};
 
 use crate::Done;
 use crate::args::Global;
-use crate::error::{CommandError, safe};
+use crate::error::{CommandError, safe, tell};
 use crate::output::{Output, Paint, Style};
 use crate::paths::Paths;
 use crate::text::size;
@@ -107,7 +107,8 @@ impl Global {
 
     pub fn print_warning(&self, warning: &str) {
         let style = Style::of_stderr(self.color);
-        eprintln!("{} {}", style.paint(Paint::Id, "warning:"), safe(warning));
+        let sign = style.paint(Paint::Id, "warning:");
+        tell(&format!("{sign} {}", safe(warning)));
     }
 }
 
@@ -159,7 +160,7 @@ pub(crate) struct WhoArgs {
         value_name = "RATIONALE"
     )]
     pub rationale: Option<String>,
-    /// Who does it [default: the name that you are logged in by]
+    /// Who does it (default: the name that you are logged in by)
     #[arg(long, env = "BENCH_AUTHOR", value_name = "NAME")]
     pub author: Option<String>,
     /// What they are
@@ -205,7 +206,7 @@ pub(crate) struct OperationArgs {
     /// The run that it happened in
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
-    /// The operation that it is part of [default: a fresh one]
+    /// The operation that it is part of (default: a fresh one)
     #[arg(long, value_name = "ID")]
     pub operation: Option<String>,
     /// A file under results/artifacts/ that belongs to it; may be given again

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write};
 
 use ledger::core::bytes::printable;
 use ledger::core::log::{AppendError, LockError, ReadError, StandingError};
@@ -81,12 +81,21 @@ impl CommandError {
             return self.status;
         }
         let what = safe(&self.message());
-        eprintln!("{} {what}", style.paint(Paint::Error, "error:"));
+        tell(&format!("{} {what}", style.paint(Paint::Error, "error:")));
         if let Some(hint) = &self.hint {
-            eprintln!("{} {}", style.paint(Paint::Hint, "hint:"), safe(hint));
+            tell(&format!(
+                "{} {}",
+                style.paint(Paint::Hint, "hint:"),
+                safe(hint)
+            ));
         }
         self.status
     }
+}
+
+/// Prints a message on the standard error, where somebody may or may not be listening.
+pub(crate) fn tell(message: &str) {
+    let _ = writeln!(io::stderr(), "{message}");
 }
 
 /// Makes a message safe to show; its lines stay lines.
@@ -162,7 +171,9 @@ fn hint_of(code: ErrorCode) -> Option<&'static str> {
 
 /// What to do about one error.
 fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
-    if let Some(OpenError::NotFound(_)) = error.downcast_ref() {
+    if let Some(OpenError::NotFound(_) | OpenError::Read(ReadError::NoLedger)) =
+        error.downcast_ref()
+    {
         return Some("`bench init` makes one; --root DIR names a workspace elsewhere");
     }
     if let Some(InitError::Exists) = error.downcast_ref() {

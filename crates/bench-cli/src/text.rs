@@ -101,7 +101,7 @@ pub(crate) fn place(event: &Event) -> String {
 pub(crate) fn block(event: &Event) -> String {
     let block = event.body.semantic_block.as_ref();
     block
-        .filter(|block| block.kind != "lines")
+        .filter(|block| !matches!(block.kind.as_str(), "lines" | "file"))
         .map(|block| printable(format!("{}:{}", block.kind, block.id).as_bytes()))
         .unwrap_or_default()
 }
@@ -114,12 +114,17 @@ pub(crate) fn first_line(text: Option<&str>) -> String {
 
 /// What an event did, for whoever did it: `evt-000124 edit_replace a.py:10-12 function:validate`.
 pub(crate) fn done(event: &Event, style: Style) -> String {
-    let action = printable(event.body.action.as_str().as_bytes());
+    let place = place(event);
+    // What is about nothing else is about its words.
+    let words = match place.is_empty() {
+        true => first_line(event.body.rationale.as_deref()),
+        false => block(event),
+    };
     let parts = [
-        (style.paint(Paint::Id, &event.id.to_string())),
-        action,
-        place(event),
-        block(event),
+        style.paint(Paint::Id, &event.id.to_string()),
+        printable(event.body.action.as_str().as_bytes()),
+        place,
+        words,
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(" ")

@@ -15,7 +15,8 @@ use ledger_core::storage::{
 use ledger_core::{Digest, Timestamp, TreePath};
 use serde::{Deserialize, Serialize};
 
-/// First bytes of the file; they change with its layout.
+/// First bytes of the file; they change with its layout. The digest of the rest follows, the number of
+/// rows (eight bytes, little-endian), and the rows by postcard.
 const MAGIC: &[u8; 8] = b"stat-v1\n";
 const DIGEST: usize = 32;
 
@@ -40,6 +41,8 @@ struct Known {
     mtime_ns: i64,
     ctime_ns: i64,
     inode: u64,
+    /// Stands in the row by itself: an array would be read byte by byte.
+    #[serde(skip)]
     hash: [u8; DIGEST],
 }
 
@@ -60,8 +63,8 @@ impl Known {
 /// An entry as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Row<'a> {
-    #[serde(borrow)]
     path: &'a [u8],
+    hash: &'a [u8],
     known: Known,
 }
 
@@ -135,11 +138,13 @@ impl StatCache {
         let mut bytes = Vec::with_capacity(64 + 160 * self.entries.len());
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&[0; DIGEST]);
+        bytes.extend_from_slice(&(self.entries.len() as u64).to_le_bytes());
         let mut paths: Vec<_> = self.entries.iter().collect();
         paths.sort_unstable_by_key(|(path, _)| *path);
         for (path, known) in paths {
             let row = Row {
                 path: path.as_bytes(),
+                hash: &known.hash,
                 known: *known,
             };
             // Writing into memory does not fail; if it did, the checksum would cover what is there.
@@ -168,10 +173,14 @@ fn decode(bytes: &[u8]) -> Option<HashMap<TreePath, Known>> {
     if blake3::hash(rows).as_bytes() != digest {
         return None;
     }
-    let mut entries = HashMap::with_capacity(rows.len() / 96);
+    let (count, rest) = rows.split_first_chunk()?;
+    rows = rest;
+    let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+    let mut entries = HashMap::with_capacity(count.min(rows.len() / DIGEST));
     while !rows.is_empty() {
         let (row, rest) = postcard::take_from_bytes::<Row<'_>>(rows).ok()?;
-        entries.insert(TreePath::parse(row.path).ok()?, row.known);
+        let hash = row.hash.try_into().ok()?;
+        entries.insert(TreePath::parse(row.path).ok()?, Known { hash, ..row.known });
         rows = rest;
     }
     Some(entries)

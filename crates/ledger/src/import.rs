@@ -20,18 +20,20 @@ mod git;
 mod history;
 mod mirror;
 mod oid;
+mod pieces;
 mod reader;
 mod skipped;
 mod tags;
 mod translate;
 mod trees;
+mod write;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::sync_channel;
 
 use ledger_core::EventId;
-use ledger_core::log::{AppendError, Batch, On, Standing, View};
+use ledger_core::log::{AppendError, Standing, View};
 use ledger_core::objects::Staging;
 use ledger_replay::State;
 
@@ -40,7 +42,8 @@ use crate::workspace::Workspace;
 use git::Git;
 use oid::Oid;
 use reader::Work;
-use translate::{Group, Translator};
+use translate::Translator;
+use write::Writer;
 
 pub use arrive::{LeftFile, LeftReason};
 pub use error::ImportError;
@@ -106,6 +109,10 @@ impl Workspace {
     /// Imports the commits on a repository's mainline to the branch that the workspace stands on, then
     /// brings the working tree to the tip. All commits are durable when it returns.
     ///
+    /// Files with unrecorded changes are left as they are, and so are those that the tip does not have;
+    /// a checkout of the same repository is not touched at all. With no commit left to import, tags that
+    /// are new become bookmarks, and a working tree that stayed behind is brought to the tip.
+    ///
     /// After an error the commits before it are there, and the next import goes on after them.
     pub fn import_git(
         &self,
@@ -125,7 +132,9 @@ impl Workspace {
             Some(commits) if !commits.is_empty() => {
                 let work = Work {
                     git: &git,
-                    after: start.checked_sub(1).map(|last| mainline.commits[last]),
+                    after: start
+                        .checked_sub(1)
+                        .and_then(|last| mainline.commits.get(last).copied()),
                     commits,
                     state: State::rebuild(self.snapshots(), &view, writer.tip)?,
                     limit: self.config().record.max_file_size,
@@ -142,7 +151,7 @@ impl Workspace {
         let tags = history::tags(&git)?;
         let bookmarked = self.bookmark_tags(branch, tags, ends, &on_mainline)?;
         self.snapshot_imported(branch, "import", |changes, _| changes > 0);
-        let left = self.arrive(&standing, &lock)?;
+        let left = self.arrive(&standing, self.is_own_checkout(&git)?, &lock)?;
         let view = self.view()?;
         let (skipped, skipped_more) = summary.skips.into_parts();
         Ok(Imported {
@@ -204,10 +213,12 @@ impl Workspace {
             }
             Ok(())
         };
-        if let Err(error) = take() {
-            self.warn(format!(
+        match take() {
+            // Whoever is at it will leave little to do.
+            Ok(()) | Err(SnapshotError::Busy) => {}
+            Err(error) => self.warn(format!(
                 "the snapshot that is due could not be taken: {error}"
-            ));
+            )),
         }
     }
 }
@@ -258,101 +269,4 @@ fn tip_of(view: &View, branch: &str) -> Result<EventId, AppendError> {
     let head = view.heads().branches.get(branch);
     head.map(|head| head.tip)
         .ok_or_else(|| AppendError::NoBranch(branch.to_owned()))
-}
-
-/// Writes groups of commits to the branch.
-struct Writer<'a> {
-    workspace: &'a Workspace,
-    branch: &'a str,
-    /// The last event of the branch that is known to be of no harm to the states that follow.
-    tip: EventId,
-    of: usize,
-    done: usize,
-    events: u64,
-    /// The last event of each commit.
-    ends: HashMap<Oid, EventId>,
-}
-
-impl<'a> Writer<'a> {
-    fn new(
-        workspace: &'a Workspace,
-        branch: &'a str,
-        view: &View,
-        of: usize,
-    ) -> Result<Self, ImportError> {
-        Ok(Writer {
-            workspace,
-            branch,
-            tip: tip_of(view, branch)?,
-            of,
-            done: 0,
-            events: 0,
-            ends: HashMap::new(),
-        })
-    }
-
-    fn write_all(
-        &mut self,
-        groups: Receiver<Group>,
-        staging: &Staging<'_>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(), ImportError> {
-        let volume = self.workspace.config().snapshot.volume_bytes;
-        let mut tell = |done, of| progress(Progress::Commits { done, of });
-        tell(0, self.of);
-        for group in groups {
-            let (oids, batches): (Vec<Oid>, Vec<Batch>) = group?
-                .into_iter()
-                .map(|ready| {
-                    let batch = Batch {
-                        bodies: ready.bodies,
-                        on: On::Tip,
-                        key: None,
-                    };
-                    (ready.oid, batch)
-                })
-                .unzip();
-            // No row may refer to an object that is not durable.
-            staging.sync()?;
-            let appended = self.workspace.log().append_in_order(|view| {
-                self.check_tip(view)?;
-                Ok::<_, ImportError>(batches)
-            })?;
-            for (oid, batch) in oids.into_iter().zip(appended) {
-                self.done += 1;
-                self.events += batch.events.len() as u64;
-                if let Some(last) = batch.events.last() {
-                    self.tip = *last;
-                    self.ends.insert(oid, *last);
-                }
-            }
-            tell(self.done, self.of);
-            let is_due = |_, bytes| bytes > volume;
-            self.workspace
-                .snapshot_imported(self.branch, "volume", is_due);
-        }
-        Ok(())
-    }
-
-    /// Checks that nobody changed files on the branch since the last commit: the next one is told apart
-    /// from that. Snapshots and bookmarks do no harm.
-    fn check_tip(&self, view: &View) -> Result<(), ImportError> {
-        let tip = tip_of(view, self.branch)?;
-        if tip == self.tip {
-            return Ok(());
-        }
-        for row in view.line_of(tip)? {
-            let event = row?.event;
-            if event.id <= self.tip {
-                break;
-            }
-            if event.body.changes_files() {
-                return Err(ImportError::BranchMoved {
-                    branch: self.branch.to_owned(),
-                    by: event.id,
-                });
-            }
-        }
-        Ok(())
-    }
 }

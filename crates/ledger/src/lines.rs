@@ -3,11 +3,15 @@
 //! A line is taken as it is meant or not at all: unknown and repeated keys are refused, at any depth,
 //! since a word that is misspelt would otherwise be lost without a sound.
 
+use std::marker::PhantomData;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ledger_core::bytes::ByteString;
 use ledger_core::{Author, AuthorKind, EventId, Mode, TreePath, safe_json};
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::codes::ErrorCode;
 use crate::provenance::Provenance;
@@ -117,8 +121,8 @@ struct Line {
     delete: Option<bool>,
     rename_to: Option<ByteString<'static>>,
     mode: Option<String>,
-    files: Option<Vec<File>>,
-    author: Option<LineAuthor>,
+    files: Option<Vec<Object<File>>>,
+    author: Option<Object<LineAuthor>>,
     rationale: Option<String>,
     operation_id: Option<String>,
     run_id: Option<String>,
@@ -148,6 +152,29 @@ struct LineAuthor {
     kind: Option<AuthorKind>,
 }
 
+/// A JSON object, and nothing else: serde would read the fields of a struct from an array, too.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}
+
 impl Workspace {
     /// Records what one line asks for, and answers it. What the line leaves out is as in `defaults`.
     ///
@@ -164,12 +191,12 @@ impl Workspace {
     }
 
     fn request_of(&self, defaults: &Provenance, line: &[u8]) -> Result<Record, Refusal> {
-        let mut line: Line = serde_json::from_slice(line)
+        let Object(mut line) = serde_json::from_slice::<Object<Line>>(line)
             .map_err(|error| Refusal::invalid(format!("the line cannot be read: {error}")))?;
         let changes = changes_of(&mut line)?;
         let base = line.base.map(|base| self.base_of(&base)).transpose()?;
         let mut provenance = defaults.clone();
-        if let Some(author) = line.author {
+        if let Some(Object(author)) = line.author {
             provenance.author = author_of(author, &defaults.author)?;
         }
         provenance.rationale = line.rationale.or(provenance.rationale);
@@ -188,7 +215,14 @@ impl Workspace {
 
     fn base_of(&self, text: &str) -> Result<EventId, Refusal> {
         if let Ok(id) = text.parse() {
-            return Ok(id);
+            let last = self.view().map_err(RecordError::from)?.last();
+            return match id <= last {
+                true => Ok(id),
+                false => Err(Refusal {
+                    code: ErrorCode::NotFound,
+                    error: format!("base: there is no event {id}"),
+                }),
+            };
         }
         let point = self.resolve(text).map_err(|error| Refusal {
             code: ErrorCode::from(&error),
@@ -213,7 +247,10 @@ fn changes_of(line: &mut Line) -> Result<Vec<FileChange>, Refusal> {
             "files holds the changes, so there is none beside it",
         )),
         Some(files) if files.is_empty() => Err(Refusal::invalid("files is empty")),
-        Some(files) => files.into_iter().map(File::into_change).collect(),
+        Some(files) => files
+            .into_iter()
+            .map(|Object(file)| file.into_change())
+            .collect(),
     }
 }
 

@@ -162,7 +162,8 @@ fn write_changed(state: &State, write: Write<'_>) -> Result<(), RestoreError> {
     };
     std::thread::scope(|scope| {
         for _ in 1..all_cores().get() {
-            scope.spawn(work);
+            // Where the system has no thread to give, there is this one.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

@@ -21,7 +21,10 @@ fn main() -> Result<(), Failure> {
     for (name, head) in &view.heads().branches {
         println!("branch {name} ends with {}", head.tip);
     }
-    let query = Query { file, ..Query::default() };
+    let query = Query {
+        file,
+        ..Query::default()
+    };
     for row in view.history(query).take(SHOWN) {
         let row = row?;
         show(&row.event);
@@ -41,7 +44,10 @@ fn show(event: &Event) {
         Some(block) => format!(" in {}:{}", block.kind, block.id),
         None => String::new(),
     };
-    println!("{} {} by {}{block}", event.id, body.action, body.author.name);
+    println!(
+        "{} {} by {}{block}",
+        event.id, body.action, body.author.name
+    );
     if let Some(rationale) = &body.rationale {
         println!("    why: {rationale}");
     }

@@ -3,8 +3,8 @@
 //!
 //! `cargo run -p ledger-examples --bin record_from_threads [DIRECTORY]`
 
-use ledger::core::{EventId, TreePath};
-use ledger::{ErrorCode, Record, Recorded, Workspace};
+use ledger::core::TreePath;
+use ledger::{ErrorCode, Provenance, Record, Recorded, Workspace};
 use ledger_examples::{Failure, agent, place, text_of};
 
 const AGENTS: usize = 8;
@@ -16,10 +16,8 @@ fn main() -> Result<(), Failure> {
     let workspace = &place.workspace;
     let before = workspace.view()?.last();
     std::thread::scope(|scope| {
-        let agents: Vec<_> = (0..AGENTS)
-            .map(|n| scope.spawn(move || work(workspace, n).map_err(|error| error.to_string())))
-            .collect();
-        for agent in agents {
+        let start = |n| scope.spawn(move || work(workspace, n).map_err(|error| error.to_string()));
+        for agent in (0..AGENTS).map(start).collect::<Vec<_>>() {
             agent.join().map_err(|_| "an agent panicked")??;
         }
         Ok::<_, Failure>(())
@@ -27,13 +25,12 @@ fn main() -> Result<(), Failure> {
     // Everything above is durable. Patch files and a due snapshot follow on a thread; wait for them.
     workspace.settle();
     let last = workspace.view()?.last();
-    println!("{} events after {before}, the last is {last}", last.0 - before.0);
-    let journal = workspace.file(last, &TreePath::parse(JOURNAL)?)?;
-    let lines = journal.map_or(0, |file| file.content.split(|b| *b == b'\n').count() - 1);
+    println!(
+        "{} events after {before}, the last is {last}",
+        last.0 - before.0
+    );
+    let lines = journal(workspace, last)?.lines().count();
     println!("{JOURNAL} has {lines} lines");
-    for warning in workspace.take_warnings() {
-        println!("warning: {warning}");
-    }
     Ok(())
 }
 
@@ -49,24 +46,21 @@ fn work(workspace: &Workspace, n: usize) -> Result<(), Failure> {
         provenance.operation_id = Some(format!("{name}-step-{edit}"));
         let own = text_of(&format!("findings/{name}.md"), &text)?;
         workspace.record(&Record::new(vec![own], provenance.clone()))?;
-        let line = format!("{name}: finding {edit}");
-        let added = add_line(workspace, &line, |change| Record::new(change, provenance.clone()))?;
-        println!("{name}: step {edit} is in the journal as {}", ids(&added.events));
+        let added = add_line(workspace, &format!("{name}: finding {edit}"), &provenance)?;
+        println!(
+            "{name}: step {edit} is in the journal as {:?}",
+            added.events
+        );
     }
     Ok(())
 }
 
 /// Adds a line to the journal. Whoever was faster wins; the others look again, and try again.
-fn add_line(
-    workspace: &Workspace,
-    line: &str,
-    request: impl Fn(Vec<ledger::FileChange>) -> Record,
-) -> Result<Recorded, Failure> {
+fn add_line(workspace: &Workspace, line: &str, by: &Provenance) -> Result<Recorded, Failure> {
     loop {
         let base = workspace.view()?.last();
-        let old = workspace.file(base, &TreePath::parse(JOURNAL)?)?;
-        let old = old.map_or(String::new(), |f| String::from_utf8_lossy(&f.content).into_owned());
-        let mut request = request(vec![text_of(JOURNAL, &format!("{old}{line}\n"))?]);
+        let text = journal(workspace, base)? + line + "\n";
+        let mut request = Record::new(vec![text_of(JOURNAL, &text)?], by.clone());
         request.base = Some(base);
         match workspace.record(&request) {
             Err(error) if ErrorCode::from(&error) == ErrorCode::Conflict => continue,
@@ -75,6 +69,10 @@ fn add_line(
     }
 }
 
-fn ids(events: &[EventId]) -> String {
-    events.iter().map(EventId::to_string).collect::<Vec<_>>().join(", ")
+/// The journal as of an event; empty where there is none yet.
+fn journal(workspace: &Workspace, event: ledger::core::EventId) -> Result<String, Failure> {
+    let file = workspace.file(event, &TreePath::parse(JOURNAL)?)?;
+    Ok(file.map_or(String::new(), |file| {
+        String::from_utf8_lossy(&file.content).into_owned()
+    }))
 }

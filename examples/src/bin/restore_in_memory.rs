@@ -27,11 +27,21 @@ fn main() -> Result<(), Failure> {
     let mut files: BTreeMap<TreePath, Vec<u8>> = BTreeMap::new();
     for (path, entry) in state.tree().iter() {
         // Checked against the recorded digest before it is given out.
-        let content = state.content(path)?.ok_or("the tree names a file that is not there")?;
+        let content = state
+            .content(path)?
+            .ok_or("the tree names a file that is not there")?;
         assert_eq!(Digest::of(&content), entry.hash);
-        println!("{} {} {} bytes {path}", entry.mode, entry.hash, content.len());
+        println!(
+            "{} {} {} bytes {path}",
+            entry.mode,
+            entry.hash,
+            content.len()
+        );
         files.insert(path.clone(), content);
     }
-    println!("{} bytes in memory", files.values().map(Vec::len).sum::<usize>());
+    println!(
+        "{} bytes in memory",
+        files.values().map(Vec::len).sum::<usize>()
+    );
     Ok(())
 }

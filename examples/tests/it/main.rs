@@ -25,7 +25,10 @@ fn last_lines(text: &str, count: usize) -> Vec<&str> {
 fn agents_on_many_threads_record_every_edit() {
     let output = run(RECORD, &[]);
     assert_eq!(output.lines().count(), 8 * 4 + 2, "{output}");
-    let expected = ["64 events after evt-000001, the last is evt-000065", "journal.md has 32 lines"];
+    let expected = [
+        "64 events after evt-000001, the last is evt-000065",
+        "journal.md has 32 lines",
+    ];
     assert_eq!(last_lines(&output, 2), expected);
 }
 
@@ -51,7 +54,10 @@ evt-000000 meta_note by example
 fn a_state_is_restored_into_memory() {
     let output = run(RESTORE, &[]);
     let lines: Vec<&str> = output.lines().collect();
-    assert_eq!(lines[0], "evt-000002: 2 files, from snap-0001 and 2 events after it");
+    assert_eq!(
+        lines[0],
+        "evt-000002: 2 files, from snap-0001 and 2 events after it"
+    );
     assert!(lines[1].ends_with(" 69 bytes parser.py"), "{output}");
     assert!(lines[2].ends_with(" 39 bytes rules.yaml"), "{output}");
     assert_eq!(lines[3], "108 bytes in memory");

@@ -75,7 +75,7 @@ pub(crate) enum BookmarkCommand {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct TargetArgs {
-    /// The event, as any ref [default: @]
+    /// The event, as any ref (default: @)
     #[arg(long, value_name = "REF")]
     event: Option<String>,
     /// The snapshot

@@ -53,11 +53,7 @@ impl GcArgs {
                 let (count, bytes) = gone.fold((0, 0), |(n, sum), what| (n + 1, sum + what.bytes));
                 let would = if self.dry_run { "would be " } else { "" };
                 let size = text::size(bytes);
-                writeln!(
-                    out,
-                    "{} {would}removed, {size} freed",
-                    text::count(count, "file set")
-                )?;
+                writeln!(out, "{count} {would}removed, {size} {would}freed")?;
             }
             Ok(Done::Ok)
         })

@@ -32,7 +32,7 @@ pub(crate) struct GitArgs {
     /// The commit to begin after
     #[arg(long, value_name = "REV")]
     from: Option<String>,
-    /// The commit to end with [default: HEAD]
+    /// The commit to end with (default: HEAD)
     #[arg(long, value_name = "REV")]
     to: Option<String>,
     /// Do not look for semantic blocks

@@ -18,7 +18,7 @@ use crate::text;
 /// Make a ledger, and record the present tree as its first snapshot
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// The directory whose files are to be remembered [default: the current one]
+    /// The directory whose files are to be remembered (default: the current one)
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
     #[command(flatten)]

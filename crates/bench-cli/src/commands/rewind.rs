@@ -25,7 +25,7 @@ pub(crate) struct RewindArgs {
     /// Where to
     #[arg(value_name = "REF", required_unless_present_any = ["resume", "abort"])]
     to: Option<String>,
-    /// The new branch [default: rewind-evt-NNNNNN]
+    /// The new branch (default: rewind-evt-NNNNNN)
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
     /// Print what would be done, and do nothing

@@ -38,7 +38,7 @@ pub(crate) enum SnapshotCommand {
     },
     /// Read snapshots whole, and check them against what was recorded
     Verify {
-        /// The snapshots [default: all that are there]
+        /// The snapshots (default: all that are there)
         #[arg(value_name = "SNAPSHOT")]
         which: Vec<String>,
     },

@@ -26,7 +26,7 @@ use stage::Stage;
 /// copied. Every command is printed as you would type it, with its real output.
 #[derive(Debug, Args)]
 pub(crate) struct TourArgs {
-    /// The project [default: the current directory]
+    /// The project (default: the current directory)
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -200,6 +201,7 @@ impl Storage for OsStorage {
         Ok(Box::new(OsFile {
             file: std::fs::File::from(fd),
             path,
+            locked: AtomicBool::new(false),
         }))
     }
 
@@ -312,6 +314,17 @@ impl Storage for OsStorage {
 struct OsFile {
     file: std::fs::File,
     path: TreePath,
+    locked: AtomicBool,
+}
+
+impl Drop for OsFile {
+    fn drop(&mut self) {
+        if *self.locked.get_mut() {
+            // To close the file is not enough: a process that another thread is just starting has it
+            // open, too, until it runs its program. If this fails, closing does it a little later.
+            let _ = self.file.unlock();
+        }
+    }
 }
 
 impl OsFile {
@@ -355,7 +368,10 @@ impl StorageFile for OsFile {
 
     fn try_lock(&self) -> Result<bool, StorageError> {
         match self.file.try_lock() {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.locked.store(true, Ordering::Relaxed);
+                Ok(true)
+            }
             Err(std::fs::TryLockError::WouldBlock) => Ok(false),
             Err(std::fs::TryLockError::Error(source)) => self.place("lock", Err(source)),
         }

@@ -7,6 +7,7 @@ use ledger_core::Mode;
 use ledger_core::storage::{FileKind, Storage};
 use ledger_snapshot::{Exclusion, Walk, Walker, mode_of, stat_many};
 use ledger_testkit::SimStorage;
+use proptest::prelude::*;
 
 use crate::support::*;
 
@@ -269,4 +270,34 @@ fn many_paths_are_looked_at_in_order_and_those_behind_links_are_absent() {
         Some(FileKind::Dir),
     ];
     assert_eq!(kinds, expect);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_in_an_ignore_file_make_a_walk_fail(
+        text in prop::collection::vec(
+            prop_oneof![any::<u8>(), prop::sample::select(&b"*?[]!^-\\/{},\n a:"[..])],
+            0..200,
+        ),
+    ) {
+        let disk = SimStorage::new();
+        disk.write_file(".gitignore", &text);
+        disk.write_file("a", b"");
+        Walker::new(&disk, &[]).threads(threads(1)).walk().unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_too_many_patterns_is_cut_with_a_warning() {
+    let disk = SimStorage::new();
+    let text: String = (0..9000).map(|n| format!("*a{n}-*b*c[x-z]*\n")).collect();
+    disk.write_file(".gitignore", text.as_bytes());
+    disk.write_file("a1-bcx", b"");
+    disk.write_file("a8000-bcx", b"");
+    let walk = Walker::new(&disk, &[]).walk().unwrap();
+    let shown: Vec<_> = walk.warnings.iter().map(ToString::to_string).collect();
+    let expect = "line 4097 of .gitignore is not in force: it and those after it are more than 4096 \
+                  patterns";
+    assert_eq!(shown, [expect]);
+    assert_eq!(names(&walk), [".gitignore", "a8000-bcx"]);
 }

@@ -137,7 +137,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::with_cases(64) })]
 
     #[test]
     fn a_walk_finds_what_git_finds(plan in plan()) {
@@ -203,4 +203,98 @@ fn the_lines_of_gits_own_manual_mean_what_they_mean_to_git() {
     check("\\#comment\n\\!important\ntrailing\\ \n");
     check("trailing \n# vmlinux\n\n  \n*\n!*/\n!*.c\n");
     check("\u{feff}bar\r\nvmlinux\r\n");
+}
+
+/// Each of these is read otherwise by a common glob library, or by git's own manual.
+#[test]
+fn lines_that_are_easily_misread_mean_what_they_mean_to_git() {
+    let files = [
+        "{a,b}",
+        "a",
+        "b",
+        "a}",
+        "foo/x/hello.c",
+        "foo/hello.c",
+        "foohello.c",
+        "fox/y/hello.c",
+        "x/y/z/w",
+        "xw",
+        "x/w",
+        "xy/w",
+        "[a]",
+        "[a",
+        "a/b/c",
+        "ab/c",
+        "tab\t",
+        "sp ",
+        "a-b",
+        "a]b",
+        "a!b",
+        "a^b",
+        "a\\b",
+        "d1/e",
+        "dx/e",
+        "q/r/s",
+    ];
+    let rules = [
+        "{a,b}",
+        "{a",
+        "a}",
+        "[{]a,b}",
+        "fo**/hello.c",
+        "/fo**/hello.c",
+        "fo**",
+        "/x**",
+        "x**/w",
+        "x**/**",
+        "x**//**/",
+        "**//",
+        "**\\/w",
+        "x/**\\/w",
+        "x**\\/w",
+        "x***/w",
+        "a/**",
+        "a/**/c",
+        "**/c",
+        "[a]",
+        "\\[a]",
+        "[a",
+        "a[!-]b",
+        "a[]-]b",
+        "a[!]!]b",
+        "a[!^]b",
+        "a[\\]]b",
+        "a[\\\\]b",
+        "a[^^-]b",
+        "d[[:digit:]]",
+        "d[![:digit:]]",
+        "d[[:nope:]]",
+        "tab\t",
+        "sp ",
+        "sp\\ ",
+        "q[/]r",
+        "q[!x]r",
+        "q?r",
+        "/q*r*",
+        "a\\b",
+        "a\\\\b",
+        "a\\",
+        "!a",
+        "\\!a",
+    ];
+    for rule in rules {
+        let mut plan: Plan = files
+            .iter()
+            .map(|name| (name.to_string(), Vec::new()))
+            .collect();
+        plan.push((".gitignore".to_owned(), format!("{rule}\n").into_bytes()));
+        agree(&plan, &[]);
+        // And the other way round.
+        plan.pop();
+        plan.push((
+            ".gitignore".to_owned(),
+            format!("*\n!*/\n!{rule}\n").into_bytes(),
+        ));
+        agree(&plan, &[]);
+    }
 }

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
 
 use ledger_core::log::{Lock, Standing};
-use ledger_core::{FileState, TreePath};
+use ledger_core::storage::if_present;
+use ledger_core::{FileState, TreePath, layout};
 use ledger_replay::{Journal, Mover, Purpose, State, Step, obstacles};
 use ledger_snapshot::StatCache;
 
 use super::error::ImportError;
+use super::git::Git;
 use crate::moves::MoveHost;
 use crate::provenance::Provenance;
 use crate::scan::{Scope, Unrecorded};
 use crate::workspace::Workspace;
-use ledger_core::layout;
 
 /// Longest target that a link can have.
 const LINK_MAX: u64 = 4095;
@@ -30,6 +32,8 @@ pub enum LeftReason {
     Blocked(TreePath),
     /// No disk can hold it: a link to nothing, or to a name that is too long.
     Impossible,
+    /// The working tree is the repository's own, which is for git to bring to another commit.
+    OwnCheckout,
 }
 
 impl fmt::Display for LeftReason {
@@ -39,6 +43,7 @@ impl fmt::Display for LeftReason {
             LeftReason::Untracked => f.write_str("another file stands there, never recorded"),
             LeftReason::Blocked(other) => write!(f, "{other} is in the way, never recorded"),
             LeftReason::Impossible => f.write_str("no disk can hold such a link"),
+            LeftReason::OwnCheckout => f.write_str("it is as git left it, or was changed since"),
         }
     }
 }
@@ -55,10 +60,13 @@ pub struct LeftFile {
 impl Workspace {
     /// Brings the working tree to the tip of the branch that it stands on. Files that differ from it,
     /// and from what the workspace stood on, are left as they are; so are those that the tip does not
-    /// have. Returns the files that are not as at the tip.
+    /// have. Where the working tree is the repository's `own` one, nothing is touched: what is in it and
+    /// in no commit would be out of sight, though it is in the ledger. Returns the files that are not as
+    /// at the tip.
     pub(super) fn arrive(
         &self,
         from: &Standing,
+        own: bool,
         _lock: &Lock,
     ) -> Result<Vec<LeftFile>, ImportError> {
         let view = self.view()?;
@@ -86,6 +94,11 @@ impl Workspace {
         }
         let mut steps = Vec::new();
         for file in scan.unrecorded {
+            if own {
+                let (path, why) = (file.path, LeftReason::OwnCheckout);
+                left.push(LeftFile { path, why });
+                continue;
+            }
             match step(&here, &there, file) {
                 Ok(step) => steps.extend(step),
                 Err(file) => left.push(file),
@@ -106,6 +119,25 @@ impl Workspace {
         let mut host = MoveHost::new(self, &provenance);
         Mover::new(self.storage(), self.token()).run(journal, &there, &mut host)?;
         Ok(left)
+    }
+
+    /// Whether the workspace is a checkout of this repository: both have one and the same `.git`.
+    pub(super) fn is_own_checkout(&self, git: &Git) -> Result<bool, ImportError> {
+        let Ok(dot_git) = TreePath::parse(b".git") else {
+            return Ok(false);
+        };
+        let Some(ours) = if_present(self.storage().stat(&dot_git))? else {
+            return Ok(false);
+        };
+        let theirs = git.top_level().map(|top| top.join(".git"));
+        let theirs = theirs.and_then(|path| std::fs::symlink_metadata(path).ok());
+        Ok(theirs.is_some_and(|theirs| {
+            let changed_ns = theirs
+                .ctime()
+                .saturating_mul(1_000_000_000)
+                .saturating_add(theirs.ctime_nsec());
+            (theirs.ino(), changed_ns) == (ours.inode, ours.ctime_ns)
+        }))
     }
 
     /// Takes out the steps that something stands in the way of.

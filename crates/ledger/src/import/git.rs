@@ -5,7 +5,9 @@
 //! nothing is fetched. The user's and the system's configuration stay in force: they say which
 //! repositories are trusted (`safe.directory`).
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Sender, TryRecvError, channel};
@@ -75,6 +77,15 @@ impl Git {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The directory that the repository is checked out to; none where it is bare.
+    pub fn top_level(&self) -> Option<PathBuf> {
+        let mut answer = self.output("rev-parse", &["--show-toplevel"]).ok()?;
+        // One newline ends the answer; others are the name's.
+        answer.pop_if(|last| *last == b'\n');
+        let path = PathBuf::from(OsString::from_vec(answer));
+        path.is_absolute().then_some(path)
     }
 
     fn command(&self, name: &str, arguments: &[&str]) -> Command {

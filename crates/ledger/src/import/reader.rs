@@ -17,42 +17,13 @@ use super::git::Git;
 use super::history::{Commit, Commits};
 use super::mirror::{Held, Mirror, Step, Wanted};
 use super::oid::Oid;
+use super::pieces::{Chunk, FileStep, Outbox, Piece, Stop};
 use super::skipped::{SkipReason, Skips, trackable};
 use super::trees::{self, Differences, Entry, Place};
 use crate::record::prepare::Version;
 
-/// Bytes of contents that go out together.
-const CHUNK_BYTES: usize = 4 << 20;
-/// Pieces that go out together.
-const CHUNK_PIECES: usize = 1024;
-/// What a piece is counted as beside its contents.
-const PIECE_BYTES: usize = 256;
 /// Commits whose differences are known before they are needed, so that contents can be asked for.
 const AHEAD: usize = 32;
-
-/// A file that changes, with its contents.
-#[derive(Debug)]
-pub(super) struct FileStep {
-    pub path: TreePath,
-    /// Its old name, where that is all that changes.
-    pub from: Option<TreePath>,
-    pub before: Option<Version>,
-    pub after: Option<Version>,
-}
-
-/// A part of a commit.
-#[derive(Debug)]
-pub(super) enum Piece {
-    /// A commit begins.
-    Commit(Commit),
-    /// A file of it changes.
-    File(FileStep),
-    /// It is complete.
-    End,
-}
-
-/// Pieces, or why there are no more.
-pub(super) type Chunk = Result<Vec<Piece>, ImportError>;
 
 /// The commits to read.
 pub(super) struct Work<'a> {
@@ -77,63 +48,15 @@ pub(super) struct Summary {
 
 /// Reads all commits, and sends them out.
 pub(super) fn read(work: Work<'_>, out: SyncSender<Chunk>) -> Summary {
-    let mut outbox = Outbox {
-        out,
-        pieces: Vec::new(),
-        bytes: 0,
-    };
+    let mut outbox = Outbox::new(out);
     let mut summary = Summary::default();
     match read_all(work, &mut outbox, &mut summary) {
+        // Nobody may be listening any more.
         Ok(()) => outbox.flush().unwrap_or(()),
-        Err(Stop::Failed(error)) => {
-            // What is complete goes out before the error.
-            if outbox.flush().is_ok() {
-                let _ = outbox.out.send(Err(*error));
-            }
-        }
+        Err(Stop::Failed(error)) => outbox.fail(*error),
         Err(Stop::Unwanted) => {}
     }
     summary
-}
-
-/// Why reading stops early.
-enum Stop {
-    Failed(Box<ImportError>),
-    /// Nobody listens any more.
-    Unwanted,
-}
-
-impl From<ImportError> for Stop {
-    fn from(error: ImportError) -> Self {
-        Stop::Failed(Box::new(error))
-    }
-}
-
-struct Outbox {
-    out: SyncSender<Chunk>,
-    pieces: Vec<Piece>,
-    bytes: usize,
-}
-
-impl Outbox {
-    fn push(&mut self, piece: Piece) -> Result<(), Stop> {
-        let length = |version: &Option<Version>| version.as_ref().map_or(0, |v| v.content.len());
-        self.bytes += PIECE_BYTES;
-        if let Piece::File(step) = &piece {
-            self.bytes += length(&step.before) + length(&step.after);
-        }
-        self.pieces.push(piece);
-        match self.bytes >= CHUNK_BYTES || self.pieces.len() >= CHUNK_PIECES {
-            true => self.flush(),
-            false => Ok(()),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), Stop> {
-        self.bytes = 0;
-        let pieces = std::mem::take(&mut self.pieces);
-        self.out.send(Ok(pieces)).map_err(|_| Stop::Unwanted)
-    }
 }
 
 fn read_all(work: Work<'_>, outbox: &mut Outbox, summary: &mut Summary) -> Result<(), Stop> {

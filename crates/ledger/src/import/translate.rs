@@ -11,7 +11,7 @@ use ledger_core::{Action, Author, AuthorKind, Body, Change};
 use super::error::ImportError;
 use super::history::Commit;
 use super::oid::Oid;
-use super::reader::{Chunk, FileStep, Piece};
+use super::pieces::{Chunk, FileStep, Piece};
 use crate::provenance::Provenance;
 use crate::record::prepare::Preparer;
 use crate::scan::all_cores;
