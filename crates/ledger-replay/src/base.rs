@@ -137,7 +137,10 @@ impl SnapshotSource {
 
     /// Closes a snapshot whose files were replaced.
     pub fn forget(&self, id: SnapshotId) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id);
         *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 

@@ -138,10 +138,7 @@ pub fn file_at(
                     return finish(newest, steps, Origin::Object(*object, id));
                 }
                 Change::Lines(_) | Change::LinesObject(_) => {
-                    steps.push(LineStep {
-                        event: id,
-                        edit,
-                    });
+                    steps.push(LineStep { event: id, edit });
                 }
                 Change::None => {}
             }

@@ -272,6 +272,7 @@ impl Inner {
             .map(|(path, entry)| Member::known(path, entry))
             .collect();
         let now = self.log.seams().clock.now();
+        let previous = self.snapshots.tree(&state.origin().snapshot).ok();
         let staged = stage(
             storage,
             self.token(),
@@ -287,7 +288,14 @@ impl Inner {
                         })
                     })
                 };
-                Ok(ArchiveWriter::new(&members).write(file, content)?)
+                // Frames that did not change since the last snapshot are copied as they stand.
+                let writer = ArchiveWriter::new(&members);
+                Ok(match &previous {
+                    Some(tree) => writer
+                        .copy_from(state.archive(), tree)
+                        .write(file, content)?,
+                    None => writer.write(file, content)?,
+                })
             },
         )?;
         let published = self.publish(&staged, branch, bookmark);

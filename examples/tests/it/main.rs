@@ -1,19 +1,45 @@
 //! Each example is run, in a scratch directory of its own and on a directory that is named.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test that fails panics
 
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 const RECORD: &str = env!("CARGO_BIN_EXE_record_from_threads");
 const HISTORY: &str = env!("CARGO_BIN_EXE_read_history");
 const RESTORE: &str = env!("CARGO_BIN_EXE_restore_in_memory");
 
+/// How long an example may take, so that one that hangs fails.
+const LIMIT: Duration = Duration::from_secs(120);
+
 fn run(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program}: {errors}");
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let (sender, receiver) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let (mut output, mut errors) = (String::new(), String::new());
+        stdout.read_to_string(&mut output).unwrap();
+        stderr.read_to_string(&mut errors).unwrap();
+        // Nobody listens any more once the time is over.
+        let _ = sender.send((output, errors));
+    });
+    let answer = receiver.recv_timeout(LIMIT);
+    if answer.is_err() {
+        child.kill().unwrap();
+    }
+    let status = child.wait().unwrap();
+    reader.join().unwrap();
+    let (output, errors) = answer.unwrap_or_else(|_| panic!("{program} did not end in {LIMIT:?}"));
+    assert!(status.success(), "{program}: {errors}");
     assert_eq!(errors, "", "{program}");
-    String::from_utf8(output.stdout).unwrap()
+    output
 }
 
 fn last_lines(text: &str, count: usize) -> Vec<&str> {

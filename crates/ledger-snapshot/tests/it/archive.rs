@@ -44,6 +44,21 @@ proptest! {
     }
 
     #[test]
+    fn a_directory_has_files_below_it_when_one_of_them_lies_there(
+        files in any_files(12),
+        other in any_path(),
+    ) {
+        let disk = Disk::new();
+        write_archive(&disk, "a", &files);
+        let reader = ArchiveReader::open(disk.open("a"), None).unwrap();
+        let dirs = files.keys().flat_map(|path| path.ancestors().chain([path.clone()]));
+        for dir in dirs.chain([other]) {
+            let expect = files.keys().any(|path| path.is_below(&dir));
+            prop_assert_eq!(reader.has_below(&dir).unwrap(), expect);
+        }
+    }
+
+    #[test]
     fn a_path_that_is_not_there_is_none(files in any_files(10), other in any_path()) {
         let disk = Disk::new();
         write_archive(&disk, "a", &files);

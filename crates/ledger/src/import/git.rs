@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Sender, TryRecvError, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use ledger_core::bytes::printable;
@@ -139,11 +139,8 @@ impl Git {
         // On a thread of its own: a command that waits for its answers to be read reads no questions.
         std::thread::spawn(move || {
             while let Ok(mut question) = receiver.recv() {
-                loop {
-                    match receiver.try_recv() {
-                        Ok(mut more) => question.append(&mut more),
-                        Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                    }
+                while let Ok(mut more) = receiver.try_recv() {
+                    question.append(&mut more);
                 }
                 // The command has ended: its answers, or their lack, tell.
                 if input.write_all(&question).is_err() {

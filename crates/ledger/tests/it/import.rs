@@ -540,6 +540,8 @@ fn elsewhere_the_tip_is_brought_in_around_what_was_never_recorded() {
     assert_eq!(read("untracked"), "never recorded\n");
     assert_eq!(read("blocked"), "never recorded\n");
     assert_eq!(read("ours-only"), "ours\n");
+    // What the ledger held and the first commit does not have went with its batch.
+    check(&workspace, &repository, "main");
 }
 
 #[test]
