@@ -17,6 +17,7 @@ mod scan;
 mod standing;
 mod tip;
 mod view;
+mod written;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -1,6 +1,5 @@
 //! The append path: what makes rows, and what makes them durable.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::keys::Keys;
@@ -9,6 +8,7 @@ use super::scan::{Mark, Stop};
 use super::standing::{Standing, StandingError};
 use super::tip::Tip;
 use super::view::{ReadError, View};
+use super::written::WrittenRows;
 use super::{Notice, Seams};
 use crate::digest::Digest;
 use crate::event::{Action, BatchPlace, Body, Event, Format};
@@ -160,6 +160,7 @@ pub(super) struct Writer {
     view: View,
     tip_file: Box<dyn StorageFile>,
     keys: Keys,
+    written: WrittenRows,
     poisoned: bool,
 }
 
@@ -174,6 +175,7 @@ impl Writer {
             view: loaded.view,
             tip_file,
             keys: Keys::default(),
+            written: WrittenRows::default(),
             poisoned: false,
         };
         writer.set_tail_aside(seams, loaded.stop, loaded.len, notices)?;
@@ -197,6 +199,7 @@ impl Writer {
             view,
             tip_file,
             keys: Keys::default(),
+            written: WrittenRows::default(),
             poisoned: false,
         };
         writer.set_tail_aside(seams, stop, len, &mut Vec::new())?;
@@ -288,6 +291,14 @@ impl Writer {
         let (start, durable_end) = (self.view.mark.end, self.view.durable_end);
         let mut bytes = Vec::new();
         let mut results = Vec::with_capacity(batches.len());
+        // Before the first row of the group: after it, the view has rows that are not in the file yet.
+        if batches.iter().any(|batch| batch.key.is_some())
+            && let Err(error) = self.keys.read(&self.view)
+        {
+            let error = AppendError::Read(error);
+            results.extend(batches.iter().map(|_| Err(error.for_another())));
+            return results;
+        }
         for batch in batches {
             let result = self.prepare(seams, batch, &mut bytes);
             let stop = result.is_err() && after_failure == AfterFailure::Stop;
@@ -317,6 +328,7 @@ impl Writer {
             .and_then(|()| file.sync());
         if let Err(error) = written {
             self.poisoned = true;
+            self.written.clear();
             let error = Arc::new(error);
             return Err(match file.set_len(start) {
                 Ok(()) => WriteFailure::CutBack(error),
@@ -336,6 +348,7 @@ impl Writer {
             self.view.durable_end = tip.end;
         }
         self.keys.forget_before(self.view.last());
+        self.written.trim();
         Ok(())
     }
 
@@ -354,7 +367,7 @@ impl Writer {
         bytes: &mut Vec<u8>,
     ) -> Result<Appended, AppendError> {
         if let Some(key) = &batch.key
-            && let Some(found) = self.keys.find(&self.view, &key.text)?
+            && let Some(found) = self.keys.find(self.view.last(), &key.text)
         {
             if found.digest != Some(key.digest) {
                 return Err(AppendError::KeyReused {
@@ -434,6 +447,7 @@ impl Writer {
             if length + 1 > ROW_MAX {
                 return Err(AppendError::RowTooLarge { bytes: length + 1 });
             }
+            self.written.add(&event, offset);
             lines.push((offset, line_start..bytes.len()));
             bytes.push(b'\n');
             if event.body.action == Action::SnapshotCreate {
@@ -478,16 +492,10 @@ impl Writer {
             if self.view.heads.has_name(branch) {
                 return Err(AppendError::NameTaken(branch.to_owned()));
             }
-            let row = self.view.event(parent)?;
-            let made = row
-                .event
-                .body
-                .snapshot
-                .is_some()
-                .then_some(row.event.body.snapshot_ref);
+            let (offset, base_snapshot) = self.written.place_after(&self.view, parent)?;
             return Ok(Place {
-                parent: Some((parent, row.offset)),
-                base_snapshot: made.flatten().or(row.event.base_snapshot),
+                parent: Some((parent, offset)),
+                base_snapshot,
                 in_workspace: true,
             });
         }
@@ -495,7 +503,8 @@ impl Writer {
             return Err(AppendError::NoBranch(branch.to_owned()));
         };
         if let On::TipUnchangedSince(known) = batch.on {
-            self.check_unchanged(head.tip, known, batch)?;
+            self.written
+                .check_unchanged(&self.view, head.tip, known, &batch.bodies)?;
         }
         let standing = Standing::read(seams.storage.as_ref(), &self.view)?;
         Ok(Place {
@@ -503,48 +512,6 @@ impl Writer {
             base_snapshot: head.base_snapshot,
             in_workspace: standing.branch == branch && standing.event == head.tip,
         })
-    }
-
-    /// Checks that no event after `known`, up to `tip`, concerns a file of the batch.
-    fn check_unchanged(
-        &self,
-        tip: EventId,
-        known: EventId,
-        batch: &Batch,
-    ) -> Result<(), AppendError> {
-        if tip == known {
-            return Ok(());
-        }
-        let edits = batch.bodies.iter().flat_map(|body| &body.edits);
-        let ours: HashMap<&[u8], &TreePath> = edits
-            .flat_map(|edit| edit.paths())
-            .map(|path| (path.as_bytes(), path))
-            .collect();
-        for row in self.view.line_of(tip)? {
-            let event = row?.event;
-            if event.id <= known {
-                break;
-            }
-            for theirs in event.body.edits.iter().flat_map(|edit| edit.paths()) {
-                // A file where the other has a directory concerns it, too.
-                let above = theirs
-                    .ancestors()
-                    .find(|dir| ours.contains_key(dir.as_bytes()));
-                let hit = ours
-                    .get(theirs.as_bytes())
-                    .map(|path| (*path).clone())
-                    .or(above)
-                    .or_else(|| {
-                        ours.values()
-                            .find(|path| path.is_below(theirs))
-                            .map(|p| (*p).clone())
-                    });
-                if let Some(path) = hit {
-                    return Err(AppendError::Moved { path, by: event.id });
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Rows that the cached heads are behind.

@@ -48,6 +48,10 @@ impl<'a> Cursor<'a> {
             let size = self.next_size.max((held * 2).min(WINDOW_MAX * 2));
             let before = if held == 0 { size / 2 } else { 0 };
             self.load(start.saturating_sub(before as u64), size)?;
+            if self.held_from(start) <= held {
+                // The file has become shorter than it was.
+                return Ok(None);
+            }
         }
     }
 

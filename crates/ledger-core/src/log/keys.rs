@@ -28,8 +28,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// The batch that has this key, if one of the last events does.
-    pub fn find(&mut self, view: &View, key: &str) -> Result<Option<Keyed>, ReadError> {
+    /// Takes in the rows that were recorded since it was last asked to.
+    pub fn read(&mut self, view: &View) -> Result<(), ReadError> {
         let last = view.last();
         if self.read_to != Some(last) {
             let oldest = last.0.saturating_sub(KEYS_REMEMBERED);
@@ -58,12 +58,14 @@ impl Keys {
             }
             self.read_to = Some(last);
         }
+        Ok(())
+    }
+
+    /// The batch that has this key, if one of the last events does. All rows have been read or added.
+    pub fn find(&self, last: EventId, key: &str) -> Option<Keyed> {
         let oldest = last.0.saturating_sub(KEYS_REMEMBERED);
-        Ok(self
-            .known
-            .get(key)
-            .copied()
-            .filter(|keyed| keyed.first.0 >= oldest))
+        let known = self.known.get(key).copied();
+        known.filter(|keyed| keyed.first.0 >= oldest)
     }
 
     /// Takes in a batch that is being recorded.

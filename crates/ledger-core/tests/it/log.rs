@@ -413,6 +413,34 @@ fn threads_share_syncs_and_every_acknowledged_row_is_there_once() {
     assert_eq!(found.len(), 3 + THREADS * EACH);
 }
 
+/// Several of a group built on the tip, and looked for what had changed since: in rows of the same group
+/// that were not in the file yet. They read past its end, and never came back.
+#[test]
+fn batches_of_one_group_see_each_others_rows() {
+    let disk = prepared();
+    let log = open(&disk);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let log = &log;
+            scope.spawn(move || {
+                for i in 0..25 {
+                    let known = log.view().unwrap().last();
+                    let batch = Batch {
+                        bodies: vec![edit(&format!("{thread}/{i}"))],
+                        on: On::TipUnchangedSince(known),
+                        key: (i % 2 == 0).then(|| Key {
+                            text: format!("{thread}/{i}"),
+                            digest: Digest::of(b""),
+                        }),
+                    };
+                    log.append(batch).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(rationales(&open(&disk)).len(), 3 + 8 * 25);
+}
+
 #[test]
 fn rows_are_found_by_id_and_parents_are_walked_in_a_long_ledger_without_its_cache() {
     let disk = prepared();
