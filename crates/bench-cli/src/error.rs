@@ -161,7 +161,7 @@ from_library! {
 fn hint_of(code: ErrorCode) -> Option<&'static str> {
     match code {
         ErrorCode::Damaged => Some(
-            "`bench verify --full` finds all that is damaged; with --repair it makes again what can be",
+            "`bench verify --full` says what is damaged; with --repair it makes again what can be",
         ),
         ErrorCode::Locked => Some("try again, or wait longer with --lock-timeout"),
         ErrorCode::UnknownBranch => Some("`bench branch list` shows the branches there are"),

@@ -450,11 +450,10 @@ impl Body {
         !self.edits.is_empty()
     }
 
-    /// Whether it changes, makes, deletes or renames the file `path`.
+    /// Whether it changes, makes, deletes or renames the file `path`, or one below it.
     pub fn touches(&self, path: &TreePath) -> bool {
-        self.edits
-            .iter()
-            .any(|edit| edit.paths().any(|p| p == path))
+        let mut paths = self.edits.iter().flat_map(|edit| edit.paths());
+        paths.any(|other| other == path || other.is_below(path))
     }
 }
 

@@ -52,7 +52,8 @@ places! {
     artifacts_dir = "results/artifacts";
 }
 
-/// Whether a path is kept from being tracked: the ledger's own files, and what is git's.
+/// Whether a path is kept from being tracked: the ledger's own files, those of a ledger further down,
+/// and what is git's.
 ///
 /// No row, archive or request may name such a path: going back would write there.
 pub fn is_reserved(path: &TreePath) -> bool {
@@ -62,10 +63,16 @@ pub fn is_reserved(path: &TreePath) -> bool {
             .strip_prefix(dir)
             .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     };
+    let mut above: &[u8] = b"";
+    let mut kept = path.components().map(|name| {
+        let in_ledger = above == b".user" && name == b"ledger";
+        above = name;
+        name == b".git" || in_ledger
+    });
     below(b".user")
         || below(b"results/diffs")
         || below(b"results/artifacts")
-        || path.components().any(|name| name == b".git")
+        || kept.any(|kept| kept)
 }
 
 /// The patch of an event.

@@ -19,10 +19,11 @@ mod plan;
 mod swap;
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ledger_core::log::Standing;
 use ledger_core::storage::{
-    Durability, PRIVATE_DIR, RenameMode, Storage, StorageError, create_dirs, if_present,
+    Durability, OpenMode, PRIVATE_DIR, RenameMode, Storage, StorageError, create_dirs, if_present,
 };
 use ledger_core::{Mode, TreePath, layout};
 
@@ -32,6 +33,10 @@ pub use plan::{Obstacle, obstacles, plan};
 use crate::recipe::RebuildError;
 use crate::state::State;
 use journal::Phase;
+
+/// Steps from which on they are staged on several threads, and on how many.
+const STAGED_TOGETHER: usize = 64;
+const STAGING_THREADS: usize = 8;
 
 /// An error of whoever hosts a move.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -189,36 +194,62 @@ impl<'a> Mover<'a> {
     /// Writes every new file into the journal's directory, durably.
     fn stage(&self, journal: &Journal, target: &State) -> Result<(), MoveError> {
         self.clear_stage(journal)?;
-        for (n, step) in journal.steps.iter().enumerate() {
-            let Some(after) = step.after else {
-                continue;
-            };
-            let content =
-                target
-                    .content(&step.path)?
-                    .ok_or_else(|| RebuildError::Inconsistent {
-                        path: step.path.clone(),
-                        event: target.event(),
-                        why: "the plan puts a file where the state has none".to_owned(),
-                    })?;
-            let staged = journal::staged(n);
-            if after.mode.is_symlink() {
-                self.storage.create_link(&staged, &content)?;
-                continue;
+        let steps = &journal.steps;
+        // Syncs of many files share the disk's writes; a few files are not worth the threads.
+        let threads = match steps.len() {
+            0..STAGED_TOGETHER => 1,
+            _ => STAGING_THREADS,
+        };
+        let next = AtomicUsize::new(0);
+        let stage_some = || -> Result<(), MoveError> {
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                match steps.get(n) {
+                    Some(step) => self.stage_file(n, step, target)?,
+                    None => return Ok(()),
+                }
             }
-            let bits = swap::permissions(self.storage, step, after.mode)?;
-            let file = self.storage.open(
-                &staged,
-                ledger_core::storage::OpenMode::CreateNew(bits.at_creation),
-            )?;
-            if let Some(exact) = bits.exact {
-                file.set_mode(exact)?;
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(stage_some)).collect();
+            let mut outcome = stage_some();
+            for other in others {
+                // A panic of a thread goes on here.
+                let joined = other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                outcome = outcome.and(joined);
             }
-            file.write_at(&content, 0)?;
-            file.sync()?;
-        }
+            outcome
+        })?;
         self.storage.sync_dir(&journal::stage_dir())?;
         Ok(())
+    }
+
+    /// Writes what a step puts in place, durably but for its name.
+    fn stage_file(&self, n: usize, step: &Step, target: &State) -> Result<(), MoveError> {
+        let Some(after) = step.after else {
+            return Ok(());
+        };
+        let content = target
+            .content(&step.path)?
+            .ok_or_else(|| RebuildError::Inconsistent {
+                path: step.path.clone(),
+                event: target.event(),
+                why: "the plan puts a file where the state has none".to_owned(),
+            })?;
+        let staged = journal::staged(n);
+        if after.mode.is_symlink() {
+            return Ok(self.storage.create_link(&staged, &content)?);
+        }
+        let bits = swap::permissions(self.storage, step, after.mode)?;
+        let mode = OpenMode::CreateNew(bits.at_creation);
+        let file = self.storage.open(&staged, mode)?;
+        if let Some(exact) = bits.exact {
+            file.set_mode(exact)?;
+        }
+        file.write_at(&content, 0)?;
+        Ok(file.sync()?)
     }
 
     fn clear_stage(&self, journal: &Journal) -> Result<(), MoveError> {

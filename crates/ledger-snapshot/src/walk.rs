@@ -23,7 +23,7 @@ use std::num::NonZeroUsize;
 
 use ignore::gitignore::Gitignore;
 use ledger_core::TreePath;
-use ledger_core::storage::{Stat, Storage, StorageError, if_present};
+use ledger_core::storage::{FileKind, Stat, Storage, StorageError, if_present};
 
 use crate::parallel::{Ordered, all_cores};
 
@@ -49,7 +49,7 @@ pub struct Found {
 pub struct Walk {
     /// Files and links that are not ignored.
     pub files: Vec<Found>,
-    /// Repositories below the root, which were not entered.
+    /// Repositories, and workspaces with a ledger of their own, below the root: they were not entered.
     pub nested: Vec<TreePath>,
     /// Devices, sockets and pipes that are not ignored: they cannot be tracked.
     pub others: Vec<TreePath>,
@@ -153,7 +153,8 @@ impl<'a> Walker<'a> {
         let mut layer = None;
         let mut dir = TreePath::root();
         for next in downwards {
-            let repository = !dir.is_root() && self.has_git(&dir)?;
+            let repository =
+                !dir.is_root() && (self.has_git(&dir)? || has_ledger(self.storage, &dir));
             if repository {
                 let repository = dir;
                 return Ok(Some(Exclusion::Nested { repository }));
@@ -165,7 +166,7 @@ impl<'a> Walker<'a> {
             }
             dir = next;
         }
-        match is_dir && self.has_git(path)? {
+        match is_dir && (self.has_git(path)? || has_ledger(self.storage, path)) {
             true => Ok(Some(Exclusion::Nested { repository: dir })),
             false => Ok(None),
         }
@@ -180,6 +181,13 @@ impl<'a> Walker<'a> {
 }
 
 const DOT_GIT: &[u8] = b".git";
+
+/// Whether `dir` is a workspace with a ledger of its own: its files are that one's to remember.
+fn has_ledger(storage: &dyn Storage, dir: &TreePath) -> bool {
+    let ledger = dir.join(".user/ledger");
+    let stat = ledger.ok().and_then(|path| storage.stat(&path).ok());
+    stat.is_some_and(|stat| stat.kind == FileKind::Dir)
+}
 
 /// Whether `path` is one that the ledger keeps for itself.
 fn is_own(path: &TreePath) -> bool {

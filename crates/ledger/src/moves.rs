@@ -363,6 +363,7 @@ impl Workspace {
         let purpose = Purpose::CatchUp {
             branch: standing.branch.clone(),
         };
+        let brought: Vec<TreePath> = steps.iter().map(|step| step.path.clone()).collect();
         let journal = Journal::new(purpose, standing, head.tip, steps);
         let provenance = Provenance::by(crate::system_author());
         let mut host = MoveHost {
@@ -371,6 +372,13 @@ impl Workspace {
             recorded: Vec::new(),
         };
         Mover::new(self.storage(), self.token()).run(journal, &there, &mut host)?;
+        if !brought.is_empty() {
+            let files = crate::record::list(&brought);
+            self.warn(format!(
+                "brought in what others recorded up to {}: {files}",
+                head.tip
+            ));
+        }
         Ok(())
     }
 

@@ -181,7 +181,7 @@ pub enum RecordError {
 }
 
 /// Names a few paths of many.
-fn list(paths: &[TreePath]) -> String {
+pub(crate) fn list(paths: &[TreePath]) -> String {
     const SHOWN: usize = 5;
     let mut text = paths
         .iter()

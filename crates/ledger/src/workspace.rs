@@ -134,9 +134,14 @@ impl Workspace {
     pub fn find_root(dir: &Path) -> Result<std::path::PathBuf, OpenError> {
         let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
         let ledger = layout::events().to_string();
-        let found = absolute
-            .ancestors()
-            .find(|above| above.join(&ledger).exists());
+        // One that may not be looked at is there, too: opening it says why it cannot be.
+        let found =
+            absolute
+                .ancestors()
+                .find(|above| match above.join(&ledger).symlink_metadata() {
+                    Ok(_) => true,
+                    Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+                });
         found
             .map(Path::to_path_buf)
             .ok_or(OpenError::NotFound(absolute))

@@ -122,7 +122,9 @@ fn totals(verified: &Verified, out: &mut Output) -> std::io::Result<()> {
         (verified.patches, "patch file"),
         (verified.states, "state"),
     ];
-    let looked = looked.iter().filter(|(number, _)| *number > 0);
+    let looked = looked
+        .iter()
+        .filter(|(number, what)| *number > 0 || *what == "event");
     let looked: Vec<String> = looked
         .map(|(number, what)| text::count(*number as usize, what))
         .collect();

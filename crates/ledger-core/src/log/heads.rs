@@ -80,6 +80,8 @@ struct HeadRow<'a> {
     in_workspace: bool,
     #[serde(default)]
     bookmark_op: Option<BookmarkOp>,
+    #[serde(default)]
+    boundary: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -132,6 +134,10 @@ impl Heads {
             head.changes += 1;
             head.volume += row.edits.iter().map(EditVolume::bytes).sum::<u64>();
             head.first_change.get_or_insert(row.ts);
+        }
+        // Where nothing has changed since the last snapshot, a boundary is not worth another.
+        if row.boundary.is_some() && head.changes > 0 {
+            head.boundary = row.boundary;
         }
         if row.action_type == Action::SnapshotCreate {
             head.base_snapshot = row.snapshot_ref.or(head.base_snapshot);

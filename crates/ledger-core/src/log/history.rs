@@ -17,13 +17,13 @@ const BLOCK_MAX: usize = 1024 * 1024;
 /// Which events are wanted: all conditions that are given have to hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Changes this file, or renames it from or to this name.
+    /// Changes this file, or one below it; or renames it from or to this name.
     pub file: Option<TreePath>,
     /// Has an author of this name.
     pub author: Option<String>,
     /// Is on this branch.
     pub branch: Option<String>,
-    /// Falls in this semantic block: its id, or `kind:id`.
+    /// Falls in this semantic block: its id, the last parts of its id, or `kind:id`.
     pub symbol: Option<String>,
     /// Belongs to this run.
     pub run: Option<String>,
@@ -61,13 +61,17 @@ impl Query {
             && is(&self.run, body.run_id.as_deref())
             && is(&self.operation, operation)
             && is(&self.action, Some(body.action.as_str()))
-            && self.file.as_ref().is_none_or(|path| body.touches(path))
+            && self
+                .file
+                .as_ref()
+                .is_none_or(|path| body.touches(path) || path.is_root())
             && self.operation_prefix.as_deref().is_none_or(|prefix| {
                 operation.is_some_and(|operation| operation.starts_with(prefix))
             })
             && self.symbol.as_deref().is_none_or(|wanted| {
                 body.semantic_block.as_ref().is_some_and(|block| {
-                    block.id == wanted
+                    let is_last = block.id.strip_suffix(wanted);
+                    is_last.is_some_and(|above| above.is_empty() || above.ends_with(['.', '/']))
                         || wanted
                             .strip_prefix(&block.kind)
                             .and_then(|rest| rest.strip_prefix(':'))
@@ -88,8 +92,13 @@ impl Query {
             let value = safe_json(&value).ok()?;
             Some([b"\"", name.as_bytes(), b"\":", &value].concat())
         };
-        if let Some(path) = &self.file {
-            return safe_json(path).ok();
+        if let Some(path) = self.file.as_ref().filter(|path| !path.is_root()) {
+            // Without the closing quote it stands in the names of what is below, too.
+            let mut needle = safe_json(path).ok()?;
+            if std::str::from_utf8(path.as_bytes()).is_ok() {
+                needle.pop();
+            }
+            return Some(needle);
         }
         if let Some(operation) = &self.operation {
             return field("operation_id", operation);

@@ -118,7 +118,7 @@ impl Mover<'_> {
                 self.storage,
                 &step.path.parent(),
                 0o777,
-                Durability::Durable,
+                Durability::Derived,
             )?;
             self.exchange(&staged, step)?;
         }
@@ -196,7 +196,7 @@ impl Mover<'_> {
                         self.storage,
                         &step.path.parent(),
                         0o777,
-                        Durability::Durable,
+                        Durability::Derived,
                     )?;
                     match self
                         .storage
@@ -280,16 +280,14 @@ impl Mover<'_> {
         Ok(())
     }
 
+    /// Makes the names in directories durable, and in all those above them: some may be new.
     fn sync_dirs(&self, dirs: BTreeSet<TreePath>) -> Result<(), MoveError> {
-        for dir in dirs {
+        let mut all: BTreeSet<TreePath> = dirs.iter().flat_map(TreePath::ancestors).collect();
+        all.extend(dirs);
+        all.insert(TreePath::root());
+        for dir in all {
             // One that was removed has a parent that tells so.
-            let mut nearest = Some(dir);
-            while let Some(dir) = nearest {
-                if if_present(self.storage.sync_dir(&dir))?.is_some() || dir.is_root() {
-                    break;
-                }
-                nearest = Some(dir.parent());
-            }
+            if_present(self.storage.sync_dir(&dir))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use ledger_core::TreePath;
 use ledger_core::storage::{Entry, FileKind, Storage, StorageError};
 
 use super::rules::{self, BENCHIGNORE, GITIGNORE, Layer};
-use super::{DOT_GIT, Found, Walk, is_own};
+use super::{DOT_GIT, Found, Walk, has_ledger, is_own};
 use crate::parallel::{lock, spawn, wait};
 
 /// A directory that is still to be listed.
@@ -137,7 +137,12 @@ impl Shared<'_> {
             }
             Err(error) => return Err(error),
         };
-        if !dir.is_root() && entries.iter().any(|entry| *entry.name == *DOT_GIT) {
+        let nested = |name: &[u8]| match name {
+            DOT_GIT => true,
+            b".user" => has_ledger(self.storage, &dir),
+            _ => false,
+        };
+        if !dir.is_root() && entries.iter().any(|entry| nested(&entry.name)) {
             part.nested.push(dir);
             return Ok(());
         }

@@ -337,10 +337,8 @@ impl Workspace {
         )
         .and_then(|()| cache.save(self.storage(), &layout::stat_cache(), self.token()));
         if let Err(error) = saved {
-            self.warn(format!(
-                "the stat cache could not be saved: {error}: {}",
-                error.source
-            ));
+            // Whoever may only read, or has no room, reads the files again next time.
+            tracing::warn!(%error, "the stat cache could not be saved");
         }
     }
 }
