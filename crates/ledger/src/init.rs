@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ledger_core::log::{AppendError, Batch, Log, On, Seams, Standing};
-use ledger_core::storage::{Durability, PRIVATE_DIR, create_dirs};
-use ledger_core::{Action, Body, Digest, EventId, SnapshotId, Timestamp, layout};
+use ledger_core::storage::{
+    Durability, PRIVATE_DIR, Storage, StorageError, create_dirs, if_present, write_atomically,
+};
+use ledger_core::{Action, Body, Digest, EventId, SnapshotId, Timestamp, TreePath, layout};
 use ledger_snapshot::{
     ArchiveWriteError, ArchiveWriter, Member, StatCache, Tree, Written, mode_of, read_stable,
 };
@@ -95,6 +97,7 @@ impl Workspace {
                 Durability::Durable,
             )
             .map_err(SnapshotError::from)?;
+            hide_from_git(storage, ids.random()).map_err(SnapshotError::from)?;
             let id = SnapshotId(1);
             let base = EventId::GENESIS;
             let named = (id, clock.now(), "init");
@@ -144,6 +147,17 @@ impl Workspace {
             bytes,
             scan,
         })
+    }
+}
+
+/// Keeps git from adding the ledger to a commit, and `git clean` from removing it.
+fn hide_from_git(storage: &dyn Storage, token: u64) -> Result<(), StorageError> {
+    let Ok(path) = TreePath::parse(".user/.gitignore") else {
+        return Ok(());
+    };
+    match if_present(storage.stat(&path))? {
+        Some(_) => Ok(()),
+        None => write_atomically(storage, &path, b"*\n", token, Durability::Derived),
     }
 }
 

@@ -156,7 +156,7 @@ fn damage_is_status_4() {
         r#"
         $ bench history
         ! error: the ledger is damaged: .user/ledger/events.jsonl, byte 0 (evt-000000): the hash of the row does not match: expected DIGEST, actual DIGEST
-        ! hint: `bench verify --full` finds all that is damaged; with --repair it makes again what can be
+        ! hint: `bench verify --full` says what is damaged; with --repair it makes again what can be
         [status 4]
         $ bench verify --json
         {"severity":"damage","where":".user/ledger/events.jsonl, byte 0","what":"acknowledged rows are damaged: the hash of the row does not match: expected DIGEST, actual DIGEST","repaired":false}

@@ -39,6 +39,9 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Lines taken out and put in at one place, as far as there are any.
+type Changed = (Option<Vec<String>>, Option<Vec<String>>);
+
 /// Texts that mostly keep the lines of one base, in order, so that changes of it can be merged.
 fn bases_with_changes() -> impl Strategy<Value = [Vec<u8>; 3]> {
     let change = prop_oneof![
@@ -49,7 +52,7 @@ fn bases_with_changes() -> impl Strategy<Value = [Vec<u8>; 3]> {
     let side = prop::collection::vec((change.clone(), change), 14);
     (1..14usize, side.clone(), side, any::<[bool; 3]>()).prop_map(|(len, a, b, ends)| {
         let base: Vec<String> = (0..len).map(|i| format!("line {i}")).collect();
-        let changed = |side: &[(Option<Vec<String>>, Option<Vec<String>>)]| {
+        let changed = |side: &[Changed]| {
             let mut lines = Vec::new();
             for (line, (before, at)) in base.iter().zip(side) {
                 lines.extend(before.clone().unwrap_or_default());

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 
-use ledger_core::log::{Lock, Standing};
+use ledger_core::log::{Lock, Standing, View};
+use ledger_core::refs::GIT_PREFIX;
 use ledger_core::storage::if_present;
-use ledger_core::{FileState, TreePath, layout};
+use ledger_core::{EventId, FileState, TreePath, layout};
 use ledger_replay::{Journal, Mover, Purpose, State, Step, obstacles};
-use ledger_snapshot::StatCache;
+use ledger_snapshot::{StatCache, Tree};
 
 use super::error::ImportError;
 use super::git::Git;
@@ -60,7 +61,7 @@ pub struct LeftFile {
 impl Workspace {
     /// Brings the working tree to the tip of the branch that it stands on. Files that differ from it,
     /// and from what the workspace stood on, are left as they are; so are those that the tip does not
-    /// have. Where the working tree is the repository's `own` one, nothing is touched: what is in it and
+    /// have, unless an earlier import brought them. Where the working tree is the repository's `own` one, nothing is touched: what is in it and
     /// in no commit would be out of sight, though it is in the ledger. Returns the files that are not as
     /// at the tip.
     pub(super) fn arrive(
@@ -104,6 +105,9 @@ impl Workspace {
                 Err(file) => left.push(file),
             }
         }
+        if !own && is_import(&view, from.event)? {
+            self.take_away(&here, &there, &mut steps, &mut left)?;
+        }
         self.leave_blocked(&mut steps, &mut left)?;
         left.sort_by(|a, b| a.path.cmp(&b.path));
         self.save_stat_cache(cache, there.tree());
@@ -119,6 +123,45 @@ impl Workspace {
         let mut host = MoveHost::new(self, &provenance);
         Mover::new(self.storage(), self.token()).run(journal, &there, &mut host)?;
         Ok(left)
+    }
+
+    /// Adds the deletion of files that an earlier import brought and the history has deleted since.
+    fn take_away(
+        &self,
+        here: &State,
+        there: &State,
+        steps: &mut Vec<Step>,
+        left: &mut Vec<LeftFile>,
+    ) -> Result<(), ImportError> {
+        let gone = here.tree().diff(there.tree());
+        let gone: Tree = gone
+            .filter(|(_, _, after)| after.is_none())
+            .filter_map(|(path, before, _)| Some((path.clone(), *before?)))
+            .collect();
+        let limit = ledger_core::objects::OBJECT_MAX;
+        let mut cache = StatCache::new();
+        let scan = self
+            .scanner(limit)
+            .scan(&gone, Scope::Tracked, &mut cache)?;
+        let changed: BTreeSet<TreePath> =
+            scan.unrecorded.into_iter().map(|file| file.path).collect();
+        let mut deletions: Vec<Step> = Vec::new();
+        for (path, entry) in gone.iter() {
+            let path = path.clone();
+            if changed.contains(&path) {
+                let there = if_present(self.storage().stat(&path))?.is_some();
+                let why = LeftReason::Modified;
+                left.extend(there.then_some(LeftFile { path, why }));
+                continue;
+            }
+            deletions.push(Step {
+                path,
+                before: Some(entry.state()),
+                after: None,
+            });
+        }
+        steps.splice(0..0, deletions);
+        Ok(())
     }
 
     /// Whether the workspace is a checkout of this repository: both have one and the same `.git`.
@@ -169,6 +212,18 @@ impl Workspace {
             });
         }
     }
+}
+
+/// Whether the state at an event is that of an imported commit: then nobody's own files are in it.
+fn is_import(view: &View, event: EventId) -> Result<bool, ImportError> {
+    for row in view.line_of(event)? {
+        let body = row?.event.body;
+        if body.changes_files() {
+            let operation = body.operation_id.unwrap_or_default();
+            return Ok(operation.starts_with(GIT_PREFIX));
+        }
+    }
+    Ok(false)
 }
 
 /// The step that makes a file what it is at the tip, if that takes nothing from anybody.
