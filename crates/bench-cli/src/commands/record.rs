@@ -26,6 +26,13 @@ pub(crate) struct RecordArgs {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Take changes as JSON from the standard input: one object a line, each answered by a line
+    ///
+    /// A line has a `path` and what the file became: `content`, `content_b64`, `"delete": true` or
+    /// `rename_to`; `mode` ("100644", "100755", "120000") beside them or alone. Several files in one
+    /// batch: `"files": [{...}, ...]`. Optional: `author` {name, version, kind}, `rationale`,
+    /// `operation_id`, `run_id`, `branch`, `base` (the event that the content was made from), `key` (to
+    /// send the line again safely), `artifacts`, and `in_workspace`: true when the file on disk is so
+    /// already. Without that, the next `bench record` brings the change to the disk.
     #[arg(long, conflicts_with_all = ["paths", "boundary"])]
     stdin: bool,
     #[command(flatten)]
