@@ -92,11 +92,15 @@ impl Check<'_> {
         };
         let source = edit.from.as_ref().unwrap_or(&edit.path);
         let recent = self.workspace.recent();
-        let before = match edit.before.and_then(|before| recent.get(&before.hash)) {
-            Some(content) => edit.before.map(|before| (before.mode, content)),
-            None => match file_at(self.workspace.snapshots(), view, parent, source, recent) {
-                Ok(found) => found.map(|file| (file.state.mode, file.content)),
-                Err(_) => return Ok(None),
+        // What did not exist before needs no looking for: that would go back over the whole line.
+        let before = match edit.before {
+            None => None,
+            Some(before) => match recent.get(&before.hash) {
+                Some(content) => Some((before.mode, content)),
+                None => match file_at(self.workspace.snapshots(), view, parent, source, recent) {
+                    Ok(found) => found.map(|file| (file.state.mode, file.content)),
+                    Err(_) => return Ok(None),
+                },
             },
         };
         let storage = self.workspace.storage();
