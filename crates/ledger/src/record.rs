@@ -9,7 +9,9 @@ mod tree;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ledger_core::log::{AppendError, Batch, Key, LockError, On, ReadError, StandingError, View};
+use ledger_core::log::{
+    AppendError, Batch, Key, LockError, On, ReadError, Standing, StandingError, View,
+};
 use ledger_core::refs::RefError;
 use ledger_core::storage::StorageError;
 use ledger_core::{
@@ -257,13 +259,13 @@ impl Workspace {
             body.patch = true;
             Ok(body)
         };
+        let mut view = self.log().view()?;
         let branch = match &request.branch {
             Some(branch) => branch.clone(),
-            None => self.standing()?.branch,
+            None => Standing::read(self.storage(), &view)?.branch,
         };
         let template = template(&branch)?;
         for _ in 0..TRIES {
-            let view = self.log().view()?;
             let (tip, files) = match (self.prepare(request, &template, &view), &key) {
                 (Err(error), Some(key)) => return self.answer_again(key.clone(), error),
                 (prepared, _) => prepared?,
@@ -273,7 +275,7 @@ impl Workspace {
             }
             let batch = batch_of(&files, On::TipUnchangedSince(tip), key.clone());
             match self.log().append(batch) {
-                Err(AppendError::Moved { .. }) => continue,
+                Err(AppendError::Moved { .. }) => view = self.log().view()?,
                 result => return Ok(self.recorded(result?, files)),
             }
         }

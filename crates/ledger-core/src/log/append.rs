@@ -506,11 +506,15 @@ impl Writer {
             self.written
                 .check_unchanged(&self.view, head.tip, known, &batch.bodies)?;
         }
-        let standing = Standing::read(seams.storage.as_ref(), &self.view)?;
+        // Where nobody claims that the files on disk are so, it need not be asked where they stand.
+        let in_workspace = batch.bodies.iter().any(|body| body.in_workspace) && {
+            let standing = Standing::read(seams.storage.as_ref(), &self.view)?;
+            standing.branch == branch && standing.event == head.tip
+        };
         Ok(Place {
             parent: Some((head.tip, head.tip_at)),
             base_snapshot: head.base_snapshot,
-            in_workspace: standing.branch == branch && standing.event == head.tip,
+            in_workspace,
         })
     }
 
